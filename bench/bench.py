@@ -1,8 +1,10 @@
-"""Measures the peer beside its floors and its rivals, in one run: tables on stdout; tables, JSON and charts in a folder.
+"""Measures the peer, its floors and its rivals in one run: tables on stdout; tables, JSON and charts in a
+folder.
 
-A part is a module with NAME, WHAT and COLUMNS, measure(options), which yields rows for JSON, and cells(row), the words of
-its line in the table. Options for a part: runs, seconds, warm_up, full, and workloads, shapes, transports, rivals,
-placements, which are collections of names. smoke() runs a part briefly, without figures.
+A part is a module with the constants NAME, WHAT and COLUMNS, the function measure(options), which yields rows
+for JSON, and the function cells(row), which returns the words of a row's line in the table. Options for a
+part: runs, seconds, warm_up, full, and workloads, shapes, transports, rivals, placements, which are
+collections of names. smoke() runs a part briefly, without figures.
 """
 
 import argparse
@@ -107,8 +109,8 @@ def bench(options):
 
 
 def some_of(names):
-    """Returns a parser of the option's text `a,b,c`. It accepts only these names, and returns them in their own
-    order."""
+    """Returns a parser of the option's text `a,b,c`. It accepts only these names, and returns them in the
+    order of `names`."""
     names = tuple(names)
 
     def read(text):
@@ -149,7 +151,7 @@ def read_options():
 
 
 def main():
-    # Child processes end with this one, also when it is terminated.
+    # Child processes end with this process, even if it is terminated.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     options = read_options()
     if options.smoke:

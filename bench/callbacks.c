@@ -1,13 +1,14 @@
 /*
- * jpeer-bench-callbacks ADDRESS MEASURE COUNT [CORE]: calls from Java to C by libjpeer-client. MEASURE is one of
+ * jpeer-bench-callbacks ADDRESS MEASURE COUNT [CORE]: calls from Java to C by libjpeer-client. MEASURE is one
+ * of the following:
  *
- *   calls   COUNT pairs of a call without a callback and one whose method calls back once
- *   sort    ArrayList.sort of COUNT numbers with a comparator in C, and with Java's own
- *   events  COUNT events of a oneway callback, and as many messages of their length that a thread on that core writes
- *           bare to a socket
+ *   calls   COUNT pairs of calls: one without a callback, and one in which the method calls back once
+ *   sort    ArrayList.sort of COUNT numbers with a comparator in C, and with a comparator of Java
+ *   events  COUNT events of a oneway callback, and as many messages of the same length that a thread on CORE
+ *           writes directly to a socket
  *   hold    COUNT Java threads that wait in callbacks, until standard input ends
  *
- * Prints a line of JSON; `hold` an empty line when all threads wait.
+ * Prints a line of JSON; `hold` prints an empty line when all threads wait.
  */
 #include "histogram.h"
 
@@ -230,7 +231,7 @@ static void *write_bare(void *context)
   return NULL;
 }
 
-/* A thread that writes each message separately, and one that reads all available bytes. */
+/* A thread that writes each message separately, and a thread that reads all available bytes. */
 static double time_bare(long count)
 {
   int fds[2];
@@ -256,7 +257,7 @@ static double time_bare(long count)
 }
 
 /* The warm-up has as many events as the measurement: until HotSpot's second compiler has compiled the code, after
- * hundreds of thousands of events, a peer sends half as many a second. */
+ * hundreds of thousands of events, a peer sends half as many events a second. */
 static void measure_events(long count)
 {
   enum { NS_IN_S = 1000000000 };

@@ -1,7 +1,8 @@
 """Calls from Java to a client in C: a call with one callback, a sort with a comparator, events, and threads that wait.
 
 The client is bench/callbacks.c, on libjpeer-client. Py4J sorts through its own package (PyPI) with a comparator in
-Python, as its users write it, because Py4J has no other callbacks. Rows are those of the part `process`.
+Python, as its users write it, because Py4J has no other callbacks. The rows have the form of the part
+`process`.
 """
 
 import contextlib

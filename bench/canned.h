@@ -1,7 +1,7 @@
 #ifndef JPEER_BENCH_CANNED_H
 #define JPEER_BENCH_CANNED_H
 /*
- * A workload's prepared answers, which the floors serve. Of a request only the id is read and, if a workload has
+ * A workload's prepared answers, which the floors serve. Only the id of a request is read and, if a workload has
  * several requests, the words after the id. Read-only once made: any thread.
  */
 #include "workload.h"
@@ -22,7 +22,7 @@ struct canned {
 /* False if no workload has that name, or its text is wrong. Free with canned_fini in both cases. */
 bool canned_init(struct canned *canned, const char *workload) JP_MUST_CHECK;
 void canned_fini(struct canned *canned);
-/* Appends the answer to the message. Appends nothing if the workload has no such message. */
+/* Appends the answer to the message. Appends nothing if the workload does not have this message. */
 void canned_answer(const struct canned *canned, struct text message, struct buffer *out);
 
 #endif

@@ -1,4 +1,5 @@
-"""Draws a run as SVG: a call of `add` beside the rivals', and Java from Python beside Py4J and JPype.
+"""Draws a run as SVG: a call of `add` compared with the rivals', and Java from Python compared with Py4J and
+JPype.
 
 A chart has two panels side by side, with a band for each compared case and in it a bar for each server or library, all on
 logarithmic scales: the figures span orders of magnitude. Colours and grey are of medium lightness, and there is no

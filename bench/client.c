@@ -37,7 +37,7 @@ struct plan {
   bool is_canned;
   bool pins; /* each connection has a Java thread of its own */
   char *text;
-  pthread_barrier_t is_warm; /* all connections begin to be measured at once */
+  pthread_barrier_t is_warm; /* the measurement of all connections begins at the same time */
   int64_t own_begins_ns;
   int64_t peer_begins_ns;
 };
@@ -230,8 +230,8 @@ static void fill_window(struct load *load, struct pollfd *polled, jp_client_comp
     turn_loop(load, polled);
 }
 
-/* The answers of the first window are freed together. The client then has memory for all answers at once, and each
- * later allocation counts as one of a call. */
+/* The answers of the first window are freed together. The client then has memory for all answers at once, and
+ * each later allocation counts as part of a call. */
 static void run_loop(struct load *load)
 {
   struct pollfd polled = {.fd = jp_client_descriptor(load->client), .events = POLLIN};
@@ -309,8 +309,8 @@ static bool open_load(struct plan *plan, struct load *load)
   return !load->has_failed;
 }
 
-/* Several connections have a thread each. A single connection runs on this thread, the only one whose allocations are
- * counted. */
+/* Several connections have a thread each. A single connection runs on this thread, because allocations are
+ * counted only on this thread. */
 static bool run_loads(struct plan *plan, struct load *loads)
 {
   size_t opened = 0;

@@ -1,4 +1,5 @@
-"""The client library (bench/client.c) beside the bench's own generator, which take turns at calling `add` of one peer.
+"""The client library (bench/client.c) compared with the bench's own generator: alternately, both call `add`
+of one peer.
 
 With one call in flight the program uses jp_client_call; with 64 it sends the next call when a call completes. A row:
 placement, transport, workload, connections, in_flight, and `figures`: "jpeer" (through the library) and "generator".
@@ -25,8 +26,8 @@ WARM_SECONDS = 1
 
 
 def run_client(address, pid, in_flight, core, seconds, warm_up, **options):
-    """Returns the figures that bench/client.c prints. options: further options of that program, such as connections=16
-    or canned=True."""
+    """Returns the figures that bench/client.c prints. options: further options of that program, for example
+    connections=16 or canned=True."""
     command = [PROGRAM, "--to", address, "--watch", str(pid), "--in-flight", str(in_flight), "--warm-up", str(warm_up),
                "--seconds", str(seconds)]
     for name, value in options.items():

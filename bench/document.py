@@ -2,8 +2,8 @@
 
 usage: PYTHONPATH=tests python3 -m bench.document [BENCH_JSON]
 
-Each figure is written with the command and the commit of its run. Figures that the run has not measured stay in the
-page. The page has no other figures, which a test checks.
+Each figure is written with the command and the commit of its run. Figures that the run has not measured are
+kept in the page. The page has no other figures; a test checks this.
 """
 
 import dataclasses
@@ -65,8 +65,8 @@ def through_python(workload):
 
 
 def keyed(*keys, words="{}", of=""):
-    """The measured values of the rows with these keys, then the floor of the last row. The text of each row contains
-    `of`."""
+    """The measured values of the rows with these keys, then the floor of the last row. Only rows whose text
+    contains `of` count."""
     def find(rows):
         found = [next((row for row in rows if row.get("key") == key and of in row["what"]), None) for key in keys]
         if None in found:

@@ -381,7 +381,7 @@ static bool publish_processor(struct engine *engine)
   return is_near;
 }
 
-/* Serves answers that no descriptor shows, until none has arrived for a while. */
+/* Serves answers that do not make a descriptor readable, until no answer has arrived for a while. */
 static enum jp_status busy_poll(struct engine *engine, struct jp_error *error)
 {
   enum { PAUSING_NS = 2000, LOOKING_NS = 50000, LOOKS_A_CLOCK = 8 };
@@ -470,7 +470,8 @@ enum jp_status engine_run(const struct engine_config *config, struct engine_resu
   if (status == JP_OK)
     status = run_loop(&engine, error);
   result->calls = engine.done - config->warm_up;
-  /* Not the time of the last read: if the warm-up ended in that read, the duration would be 0. */
+  /* The time of the last read is not used here: if the warm-up ended in that read, the duration would be
+   * 0. */
   result->seconds = (double)(clock_now_ns() - engine.begins_ns) / 1e9;
   result->client_seconds = (double)(processor_ns(getpid()) - engine.client_begins_ns) / 1e9;
   result->server_seconds = (double)(processor_ns(config->watch_pid) - engine.server_begins_ns) / 1e9;

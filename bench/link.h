@@ -41,14 +41,15 @@ struct link_kind {
   int (*fd)(const struct link *link);
   /* Queues a message; flush sends it. */
   void (*send)(struct link *link, struct text message);
-  /* Sends what is queued. *blocked: the rest waits until the descriptor is writable. *again: answers have arrived
-   * that the descriptor does not show: call receive. */
+  /* Sends the queued bytes. *blocked: the rest waits until the descriptor is writable. *again: answers have
+   * arrived that the descriptor does not show: call receive. */
   enum jp_status (*flush)(struct link *link, bool *blocked, bool *again, struct jp_error *error);
   /* Reads the available bytes once and passes on every whole answer. */
   enum jp_status (*receive)(struct link *link, struct link_listener *listener, struct jp_error *error);
-  /* Only for shared memory, where an answer does not make the descriptor readable while the link polls; else NULL. */
+  /* Only for shared memory, where an answer does not make the descriptor readable while the link polls; NULL
+   * for all other links. */
   bool (*poll)(const struct link *link); /* True if receive finds an answer. */
-  /* Tells the server on which processor this thread runs. True if the server runs on the same one. */
+  /* Tells the server on which processor this thread runs. True if the server runs on the same processor. */
   bool (*publish_processor)(struct link *link);
   /* True: the next answer makes the descriptor readable. False: an answer has arrived. */
   bool (*sleep)(struct link *link);

@@ -13,7 +13,8 @@ struct link {
   char head[HEAD_MAX]; /* all before the value of Content-Length */
   size_t head_length;
   struct buffer body; /* joined from chunks */
-  /* The head of the last answer: the next answer usually has the same, which is then not parsed again. */
+  /* The head of the last answer: the next answer usually has the same head, and an equal head is not parsed
+   * again. */
   char known_head[HEAD_MAX];
   size_t known_length; /* of the head; 0: none */
   size_t known_body;   /* the length of the body */
@@ -80,7 +81,8 @@ static enum jp_status http_flush(struct link *link, bool *blocked, bool *again, 
   return stream_flush(&link->stream, blocked, error);
 }
 
-/* The value of a field, up to the end of the head; NULL if the head has none. name: "\r\nName:". */
+/* The value of a field, up to the end of the head; NULL if the head does not have the field. name:
+ * "\r\nName:". */
 static const char *field_of(struct text head, struct text name)
 {
   for (size_t at = 0; at + name.len < head.len; at++)

@@ -206,7 +206,8 @@ static bool shm_publish_processor(struct link *link)
   return ring_processor_of(link->reader.other) == processor;
 }
 
-/* Notifies the peer if it has not read all requests: it may be busy with another connection and not poll this one. */
+/* Notifies the peer if it has not read all requests: it may be busy with another connection, and not poll
+ * this connection. */
 static bool shm_sleep(struct link *link)
 {
   if (link->is_asleep)

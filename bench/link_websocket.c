@@ -1,4 +1,5 @@
-/* WebSocket (RFC 6455): masked text frames out, unmasked ones in. Hand-written, for a low cost. */
+/* WebSocket (RFC 6455): the link sends masked text frames and receives unmasked frames. Written without a
+ * library, so that the generator itself costs little. */
 #include "stream.h"
 
 #include <stdlib.h>
@@ -67,8 +68,8 @@ static size_t put_length(uint8_t *head, size_t length)
   return 1 + bytes;
 }
 
-/* The mask key of RFC 6455, twice, to mask eight bytes at once. All frames use the same key: a random key protects
- * proxies, and the bench has none. The peer's work is the same with any key. */
+/* The mask key of RFC 6455, twice, to mask eight bytes at once. All frames use the same key: a random key
+ * protects proxies, and the bench has no proxies. The peer's work is the same with any key. */
 static const uint8_t key[8] = {0x5a, 0xa5, 0x3c, 0xc3, 0x5a, 0xa5, 0x3c, 0xc3};
 
 static void mask_copy(char *to, struct text from)

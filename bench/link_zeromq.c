@@ -1,4 +1,4 @@
-/* ZeroMQ: a DEALER a connection, one context and so one I/O thread for all of them. */
+/* ZeroMQ: each connection is a DEALER. All connections share one context, and so one I/O thread. */
 #include "link.h"
 
 #include <errno.h>
@@ -47,8 +47,8 @@ static enum jp_status make_socket(struct link *link, struct jp_error *error)
   return JP_OK;
 }
 
-/* libzmq connects in the background, and a listener accepts few clients at once: one that must connect again would
- * still wait while the others are measured. */
+/* libzmq connects in the background, and a listener accepts few clients at once: a link that must try again
+ * would still be connecting while the others are measured. */
 static enum jp_status await_handshake(struct link *link, const char *address, struct jp_error *error)
 {
   const int patience_ms = 10000;

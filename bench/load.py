@@ -31,8 +31,8 @@ def pinned(core):
 
 
 def run_load(address, pid, workload, connections=1, in_flight=1, core=None, **options):
-    """Runs the generator, and returns its figures. options: those of the generator, such as calls=1000, warm_up=0,
-    canned=True."""
+    """Runs the generator, and returns its figures. options: options of the generator, for example calls=1000,
+    warm_up=0, canned=True."""
     command = [GENERATOR, "--json", "--to", address, "--watch", str(pid), "--workload", workload,
                "--connections", str(connections), "--in-flight", str(in_flight)]
     for name, value in options.items():

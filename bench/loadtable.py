@@ -1,11 +1,13 @@
 """The load table: every workload, shape, transport and placement, for jpeer and for its floors.
 
-A floor is a server that does less than any peer must do (bench.py, LEGEND). jpeer and its floors alternate, so that other
-load on the machine affects all of them. The server has one core and the generator another ("apart"), or both share one
-("together"). Without a fixed placement p50 would depend mostly on the scheduler, which changes it several times over.
+A floor is a server that does less than any peer must do (bench.py, LEGEND). jpeer and its floors alternate,
+so that other load on the machine affects all servers. The server has one core and the generator another
+("apart"), or both share one ("together"). Without a fixed placement p50 would depend mostly on the scheduler,
+which can multiply p50.
 
-A row: placement, transport, workload, connections, in_flight, and `figures`: those of "jpeer", of "floor", which is
-called floor (a) in the columns, and over ZeroMQ also those of "zmq-echo", which is called floor (c).
+A row: placement, transport, workload, connections, in_flight, and `figures`: the figures of "jpeer", of
+"floor", which is called floor (a) in the columns, and over ZeroMQ also the figures of "zmq-echo", which is
+called floor (c).
 """
 
 import contextlib

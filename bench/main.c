@@ -30,7 +30,7 @@ static const struct number_row {
     {"watch", offsetof(struct arguments, watch_pid), 1, INT32_MAX},
 };
 
-/* The `val` of an option with a number is that of its row. */
+/* The `val` of an option with a number is the `val` of its row. */
 static const struct option option_rows[] = {
     {"connections", required_argument, NULL, 0},
     {"in-flight", required_argument, NULL, 1},

@@ -1,8 +1,8 @@
 """Good, slow, hostile and vanishing clients of one peer at once, over all transports, while its policy changes.
 
-Each answer to a client that behaves well is checked. When all have left, the peer has to be as it was after the first
-tenth of the time, when as many clients had left: its descriptors, its threads, and nearly its memory. Its JVM has the
-fixed heap of soak.py.
+Each answer to a client that behaves well is checked. After the first tenth of the time, all clients leave,
+and the peer's descriptors, threads and memory are noted. When all clients have left at the end, the peer must
+have no more descriptors and threads, and little more memory. Its JVM has the fixed heap of soak.py.
 """
 
 import collections
@@ -27,12 +27,13 @@ from support.peer_case import CALLING, DENIED, allow, deny, put_policy
 from support.raw_websocket import RawWebSocket, frame
 
 LIST = "java.util.ArrayList"
-TOGGLED = "java.util.BitSet"  # a class that the policy denies by turns
+TOGGLED = "java.util.BitSet"  # a class that the policy alternately denies and allows
 OPTIONS = ("--log-level", "error", "--session-ttl", "15s", "--header-timeout", "10s", "--body-timeout", "10s",
            "--rpc-policy-watch-interval", "200")
-SESSION_SECONDS = 16  # longer than --session-ttl, which is longer than a client stops on a loaded machine
+# longer than --session-ttl. The TTL is longer than a client may be delayed on a loaded machine
+SESSION_SECONDS = 16
 FAULTS_MAX = 20      # faults that are shown; all faults are counted
-MEMORY_MOST_KIB = 40 * 1024  # glibc keeps so much memory of the stacks of threads that have ended
+MEMORY_MOST_KIB = 40 * 1024  # the memory that glibc keeps for the stacks of threads that have ended
 THREADS_MOST = 8     # threads more than at the start: the crew keeps some threads for a while
 
 

@@ -1,4 +1,5 @@
-"""The costs of the process beside its calls: start, memory, many objects, collections, idle and sleeping clients.
+"""The costs of the process, except its calls: start, memory, many objects, collections, idle and sleeping
+clients.
 
 A row has a `key`; the `measured` value and its `unit`; the `floor` from the same run, which is None for an absolute
 limit; and the `figure` to compare with a target. A key may be in several rows (placements, collectors): the worst of

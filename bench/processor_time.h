@@ -5,7 +5,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* 0: there is no such process, or pid is 0. */
+/* 0: the process does not exist, or pid is 0. */
 static inline int64_t processor_ns(pid_t pid)
 {
   clockid_t clock;

@@ -23,7 +23,7 @@ THREADS = 3  # for each connection
 HELD_MAX = 60
 WORDS_MAX = 8  # in a list
 FAULTS_MAX = 20  # faults that are reported; all faults are counted
-LIVES = 4  # lists are held in the present life and the lives before it, so many in all
+LIVES = 4  # the total number of lists that are held, made in the present run of the peer and in earlier runs
 CALL_SECONDS = 30
 COUNTS = ("read", "written", "stale", "refused", "made", "wrong")
 
@@ -67,7 +67,7 @@ class Life:
 
 
 class Held:
-    """A list in the peer. Only the thread that has `lock` uses the list."""
+    """A list in the peer. Only the thread that holds `lock` uses the list."""
 
     def __init__(self, handle, words, life):
         self.handle, self.words, self.life = handle, words, life

@@ -3,7 +3,7 @@
  * socket, no sleep, no parsing of messages. The floor of the peer's shared memory, without any code of the peer.
  *
  * usage: jpeer-bench-ring-echo CONNECTIONS IN_FLIGHT BURN_NS WARM_UP SECONDS SERVER_CORE CLIENT_CORE
- * The server burns BURN_NS before each answer. A core of -1 is any. Prints a JSON object with the names of
+ * The server burns BURN_NS before each answer. A core of -1 means any core. Prints a JSON object with the names of
  * jpeer-bench's figures.
  */
 #include "histogram.h"
@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A request and an answer are as long as those of `add`. */
+/* A request and an answer have the same length as the messages of `add`. */
 enum { REQUEST_BYTES = 168, ANSWER_BYTES = 96, RING_BYTES = 1 << 17, LINE_BYTES = 128 };
 enum { CONNECTIONS_MAX = 64, IN_FLIGHT_MAX = 512, PAUSES = 64 };
 
@@ -205,7 +205,7 @@ static void send_call(struct load *load, unsigned connection)
   memcpy(request, &number, sizeof number);
   load->since_ns[connection][number % IN_FLIGHT_MAX] = load->now_ns;
   if (!put(&load->requests[connection], request, sizeof request))
-    load->has_failed = true; /* a ring holds all that are in flight */
+    load->has_failed = true; /* a ring has room for all requests in flight */
 }
 
 static void handle_answer(struct load *load, unsigned connection, const char *answer)

@@ -1,4 +1,4 @@
-"""The rivals: other ways to call Java, each fetched through Maven, beside jpeer in the same run.
+"""The rivals: other ways to call Java, each fetched through Maven, and measured in the same run as jpeer.
 
 A rival's server runs like the peer: on the server's core, in a JVM with default options. Its client runs on the
 generator's core. The client is the generator where the generator speaks the rival's protocol. Otherwise it is a program in

@@ -1,4 +1,4 @@
-"""Shared memory beside the unix socket and beside a bare ring echo; each client is a separate process.
+"""Shared memory compared with the unix socket and with a plain ring echo; each client is a separate process.
 
 Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's own generator, one thread whose requests
 are templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for each
@@ -175,7 +175,7 @@ def call_rows(placement, options):
         yield from rows_of(placement, CANNED_TEXT, (1, 1), run_clients(floor, placement, TEXT, (1, 1), options, True))
 
 
-# ---- beside others ----
+# ---- with other clients ----
 
 @contextlib.contextmanager
 def calling(peer, scheme, count, core, seconds):
@@ -193,7 +193,8 @@ def calling(peer, scheme, count, core, seconds):
 
 
 def crowd_rows(placement, options):
-    """Measures the p99 of a WebSocket over TCP beside the crowd, which uses one transport, then the other, in turns."""
+    """Measures the p99 of a WebSocket over TCP during the load of the crowd, which alternately uses one
+    transport and the other."""
     with pinned(placement[1]):
         peer = quiet_peer(sockets=True)
     with peer:

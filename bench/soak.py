@@ -1,12 +1,12 @@
 """Makes many calls of each kind, and checks that the peer's memory does not grow.
 
 The JVM's heap has a fixed size and is touched whole at the start. The question is whether the peer keeps native memory, or
-entries in its object tables, for each call. The collector decides how long Java's garbage stays in the heap, and a growing
-heap would hide a leak of the peer or look like one. A Java object that a session kept would not show here, because
-100,000 small objects fit into that heap. The integration tests check with PhantomReferences that no object is kept. The
-collector is the serial one, because the other collectors have tables outside the heap, which grow with the heap. With
-fewer than 2,000 large calls the first tenth ends while the JVM still compiles their code, and the JVM's memory shows as
-growth.
+entries in its object tables, for each call. The collector decides how long Java's garbage remains in the
+heap, and a growing heap would hide a leak of the peer or look like one. A Java object that a session kept
+would not show here, because 100,000 small objects fit into that heap. The integration tests check with
+PhantomReferences that no object is kept. The collector is the serial one, because the other collectors have
+tables outside the heap, which grow with the heap. With fewer than 2,000 large calls the first tenth ends
+while the JVM still compiles their code, and the JVM's memory shows as growth.
 
 Before these calls, a peer is killed and started again every minute while clients of the Python package use it
 (restarts.py). With --mixed only mixed.py runs: clients of all kinds at once.
@@ -23,9 +23,10 @@ LIMIT_KIB = 2 * 1024
 HEAP = "64m"
 JVM = (f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC")
 
-# Workload, calls, connections, in flight. new-delete is there for the object tables. The last three workloads are
-# large, and use several connections, so that every thread of the crew serves some in the first tenth: the C library
-# keeps up to 2.8 MiB for each thread that has served a large call, and a later thread would show as growth.
+# Workload, calls, connections, in flight. new-delete tests the object tables. The last three workloads are
+# large, and use several connections, so that every thread of the crew serves some in the first tenth: the C
+# library keeps up to 2.8 MiB for each thread that has served a large call, and a later thread would show as
+# growth.
 RUNS = (
     ("add", 10000000, 1, 16),
     ("new-delete", 1000000, 1, 16),
@@ -40,7 +41,8 @@ RESTART_SECONDS = 60
 
 def growths(scheme, divide):
     """For each workload: its text, and the resident memory in KiB without calls in flight, after a tenth of the calls
-    and after all. Each workload has a peer of its own, so that no run uses memory that another has allocated."""
+    and after all. Each workload has a peer of its own, so that no run uses memory that another run has
+    allocated."""
     options = [word for option in JVM for word in ("-J", option)]
     for workload, calls, connections, in_flight in RUNS:
         calls = max(calls // divide, LEAST_CALLS)

@@ -4,7 +4,7 @@ Each workload has three rows. The row with the `key` NAME-ns has the time of the
 NAME-allocations their allocations. NAME-ratio is the time of the call divided by its floor: the JNI calls that it needs
 (for `ints` also a bare parse of the numbers). The same calls are cut off after each stage: the difference of two cuts
 is a stage. "general" is the sum of all stages, "whole" is serving with the fast path. Times are the thread's processor
-time. Every allocation of the C heap on the thread is counted, also those of the JVM.
+time. Every allocation of the C heap on the thread is counted, including the JVM's.
 """
 
 import json
@@ -23,8 +23,8 @@ ROUNDS_A_RUN = 21
 
 def run_stages(only=(), **options):
     """Runs the executable, and returns its figures. The arguments are its options (rounds=101, iterations=2000). The
-    result is {"rounds", "iterations", "workloads": [{"name", "what", "stages": {stage: figure}}]}, a figure is None if
-    the workload has no such stage, else {"median_ns", "least_ns", "allocations"}.
+    result is {"rounds", "iterations", "workloads": [{"name", "what", "stages": {stage: figure}}]}, a figure
+    is None if the workload does not have the stage, otherwise {"median_ns", "least_ns", "allocations"}.
     """
     command = [STAGES, "--json"]
     for name in only:

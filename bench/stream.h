@@ -20,15 +20,16 @@ enum jp_status stream_connect(struct stream *stream, const struct link_target *t
                               struct jp_error *error) JP_MUST_CHECK;
 enum jp_status stream_unblock(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;
 
-/* link_kind.open of a struct link of this size that begins with a struct stream and is zero except for that: connects
- * it, and calls begin, which ends with stream_unblock. close: also called after begin has failed. */
+/* link_kind.open of a struct link of this size that begins with a struct stream and is zero except for that:
+ * connects it, and calls begin. begin must end with stream_unblock. close: also called after begin has
+ * failed. */
 enum jp_status stream_open_link(size_t size, const struct link_target *target,
                                 enum jp_status (*begin)(struct link *link, const struct link_target *target,
                                                         struct jp_error *error),
                                 void (*close)(struct link *link), struct link **link,
                                 struct jp_error *error) JP_MUST_CHECK;
 
-/* Writes as much of `out` as possible; *blocked: not all. JP_IO. */
+/* Writes as much of `out` as possible; *blocked: some bytes remain. JP_IO. */
 enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_error *error) JP_MUST_CHECK;
 /* Reads once, after the bytes in `in`. JP_CLOSED at the end of the stream; JP_IO. */
 enum jp_status stream_read(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;

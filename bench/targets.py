@@ -27,7 +27,8 @@ class Target:
 
 
 def worst(found, figure):
-    """The worst of the pairs (ratio, where), which decides; None if there is no pair, or a pair is missing."""
+    """Returns the worst of the pairs (ratio, where), because the worst decides; None if there is no pair, or
+    a pair is missing."""
     found = list(found)
     if not found or None in found:
         return None
@@ -65,8 +66,8 @@ def binary_ratio(*wanted):
 
 
 def binary_over_json(placements, shape, base, figure):
-    """Divides two ratios of `add` to its floor over ZeroMQ: that of binary messages by that of JSON. Returns the worst
-    placement."""
+    """Divides two ratios of `add` to its floor over ZeroMQ: the ratio of binary messages by the ratio of
+    JSON. Returns the worst placement."""
     def measured(run):
         found = []
         for placement in placements:
@@ -125,7 +126,8 @@ def shm_ratio(workload, placements, shape, base, figure):
 
 
 def python_ratio(workload, placements, over, base, worst_of=max):
-    """The figure of one library divided by that of another in the part `python`; the worst placement."""
+    """The figure of one library divided by the figure of another in the part `python`, in the worst
+    placement."""
     def measured(run):
         found = []
         for row in run.get("python", ()):

@@ -1,6 +1,6 @@
 /*
- * jpeer-bench-values: the time of large values over one WebSocket. The client reads frames, and parses only what it
- * needs for its next request.
+ * jpeer-bench-values: the time of large values over one WebSocket. The client reads frames, and parses only
+ * the parts that it needs for its next request.
  *
  * usage: jpeer-bench-values ADDRESS STRINGS DOUBLES ROUNDS
  * Fetches STRINGS Strings of a list in every way, and sends DOUBLES doubles and a text of their length there and
@@ -50,7 +50,7 @@ static enum jp_status handle_answer(struct link_listener *listener, struct text 
   return JP_OK;
 }
 
-/* Sends queued messages, and reads until so many answers have arrived in all. */
+/* Sends queued messages, and reads until the total number of answers is reached. */
 static enum jp_status await_answers(struct client *client, uint64_t wanted, struct jp_error *error)
 {
   bool blocked = true;

@@ -138,14 +138,16 @@ static uint64_t value_of(char hole, const struct workload_facts *facts)
   }
 }
 
-/* A floor's replacement for a text that only the peer knows: with its length, that of the peer's UUID. */
+/* The text that jpeer-bench-floor sends in place of the peer's UUID. The first byte is the length of the
+ * rest, and the same as for a UUID. */
 static const char unknown_text[] = "\044"
                                    "0b5e1c4e-93a7-4f5e-8d1c-2a6f8e7d4c3b";
 
 /* Digits of a number, and bytes of a hole's content. */
 enum { DIGITS_MAX = 20, FILLING_MAX = sizeof unknown_text - 1 };
 
-/* The text that replaces the hole; borrowed from room, of which it has the last bytes. */
+/* Returns the text that replaces the hole. A number is written to the end of `room`, from which the text is
+ * then borrowed. */
 static inline struct text fill_hole(const struct workload_hole *hole, const struct workload_facts *facts,
                                     char room[FILLING_MAX])
 {
@@ -198,7 +200,8 @@ void workload_write(const struct workload_text *text, const struct workload_fact
   out->len += (size_t)(end - room);
 }
 
-/* For a hole that accepts the answer's content, such as a reference that is not known yet: the place to keep it. */
+/* Returns where to store the number that the answer has in place of the hole. NULL: the number is known
+ * already, and the answer must have the same. */
 static uint64_t *unknown_number(char hole, struct workload_facts *facts)
 {
   if (hole == 't')

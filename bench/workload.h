@@ -3,20 +3,20 @@
 /*
  * Requests and expected answers, as rows of text with holes: a new workload is a new row.
  *
- * A call is one or more steps, each a request and its answer; the next step is sent when the one before is
- * answered. A batch is one call, too: its texts are those of one element. Holes, in requests and answers
+ * A call is one or more steps, each a request and its answer; the next step is sent when the previous step is
+ * answered. A batch is one call, too: its texts are the texts of one element. Holes, in requests and answers
  * alike:
  *   $i  the request's id: the number of the connection times 10^9, and a count
  *   $a $b $s  two operands that follow from the id, and their sum
  *   $n  the number of this step's answers on this connection so far, plus 1
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: from the answer to an earlier step
- *   $t  a number that only the answer tells, such as a timestamp: any number matches
+ *   $t  a number that is known only from the answer, such as a timestamp: any number matches
  *   $p  the number of the connection
- *   $u  a text that only the answer tells, such as a random id: any text matches
+ *   $u  a text that is known only from the answer, such as a random id: any text matches
  *   $k  in a batch: the place of the element, two digits
  *   $E and other capitals: the bodies of body.h
- * In an answer, $o (of a setup) and $r accept any number and keep it while they are not known.
+ * In an answer, $o (of a setup) and $r accept any number while they are not known, and keep it.
  *
  * A step that is a binary message has a call instead of its texts (workload_binary.h).
  *
@@ -50,7 +50,7 @@ struct workload_row {
   const char *what;
   struct workload_step setup; /* sent once for each connection; may be absent */
   bool keeps_session;         /* HTTP: every request names its session */
-  unsigned batch;             /* elements in each batch; 0: the calls are no batches */
+  unsigned batch;             /* elements in each batch; 0: the calls are not batches */
   struct workload_step steps[WORKLOAD_STEPS_MAX];
 };
 
@@ -68,7 +68,7 @@ const struct workload_row *workload_find(const char *name); /* NULL: no row has 
 struct workload_hole {
   size_t at; /* in the words */
   char kind;
-  unsigned char width; /* the number is padded to so many digits with zeros; 0: not padded */
+  unsigned char width; /* the number is padded with zeros to this many digits; 0: not padded */
   bool is_counted;     /* one byte with the length of the content is written before the content */
 };
 
@@ -87,8 +87,8 @@ bool workload_text_parse(struct workload_text *text, const char *source, unsigne
 bool workload_step_parse(const struct workload_step *step, unsigned batch, struct workload_text *request,
                          struct workload_text *answer) JP_MUST_CHECK;
 void workload_text_fini(struct workload_text *text); /* a text of zero bytes is allowed */
-/* The words before the hole of that index; the last part, of index hole_count, is those after all holes. Borrowed
- * from the text. */
+/* The words before the hole of that index; the last part, of index hole_count, has the words after all holes.
+ * Borrowed from the text. */
 struct text workload_text_part(const struct workload_text *text, unsigned index);
 
 /* The place of the id's first digit, which is the same in all messages of the text. *hole: the hole of the id.

@@ -1,4 +1,4 @@
-/* Binary messages as words and holes, and the rows of those for jpeer (docs/binary.md). */
+/* Binary messages as words and holes, and the rows of the messages for jpeer (docs/binary.md). */
 #include "workload_binary.h"
 
 #include "base/arena.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Each row is the twin of that in workload_rows.c. */
+/* Each row corresponds to the row of the same name in workload_rows.c. */
 static const struct workload_call add_call = {
     "com.example.Calculator", "add", {{"int", "$a"}, {"int", "$b"}}, {"int", "$s"}};
 static const struct workload_call echo_call = {
@@ -27,7 +27,7 @@ static bool is_body(char mark)
   return mark >= 'A' && mark <= 'Z';
 }
 
-/* The source with its bodies made; its holes stay marks. */
+/* The source with its bodies made; its holes are still marks. */
 static struct text make_bodies(struct arena *arena, const char *source)
 {
   struct buffer made;
@@ -77,8 +77,9 @@ static void add_hole(struct workload_text *text, const char *mark, size_t length
   hole->at = text->words.len;
 }
 
-/* Finds the holes of an encoded message: the marks in the texts that it was made of. A length of 36 has the code of a
- * dollar, and would be taken for a mark if a hole's letter followed; no row has such a text. */
+/* Finds the holes of an encoded message: the marks in the texts that it was made of. A length of 36 has the
+ * code of a dollar, and would be mistaken for a mark if the letter of a hole followed. No row has a text like
+ * this. */
 static bool find_holes(struct workload_text *text, const struct buffer *message)
 {
   const char *end = message->data + message->len;

@@ -17,8 +17,8 @@ struct workload_call {
   struct workload_value result;
 };
 
-/* Makes both messages of the call: the encoder runs once, and the bytes of a call are then words and holes, like
- * those of a text. False if memory is short. */
+/* Makes both messages of the call: the encoder runs once, and the bytes of a call are then divided into words
+ * and holes, like a text. False if memory is short. */
 bool workload_call_parse(const struct workload_call *call, struct workload_text *request,
                          struct workload_text *answer) JP_MUST_CHECK;
 

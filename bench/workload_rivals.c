@@ -4,7 +4,7 @@
 #define PY4J_CALL(object, method, arguments) "c\n" object "\n" method "\n" arguments "e\n"
 #define PY4J_NEW(class)                      "i\n" class "\ne\n"
 #define PY4J_NEW_CALCULATOR                  PY4J_NEW("com.example.Calculator")
-/* The agent repeats the request, in an order of its own, before it answers. */
+/* The agent's answer begins with the request, whose members it writes in an order of its own. */
 #define JOLOKIA_MBEAN     "\"mbean\":\"bench:type=Calculator\""
 #define JOLOKIA_ARGUMENTS "\"arguments\":[$a,$b]"
 

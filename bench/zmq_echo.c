@@ -36,7 +36,7 @@ static bool open_router(void *context, const char *folder, void **router)
          listen_on(*router, "tcp://127.0.0.1:*") && listen_on(*router, ipc);
 }
 
-/* Answers one request, which is the client's identity and one frame. False if there is none. */
+/* Answers one request, which is the client's identity and one frame. False if no message has arrived. */
 static bool serve_one(void *router, const struct canned *canned, zmq_msg_t *identity, zmq_msg_t *request,
                       struct buffer *answer)
 {

@@ -3,7 +3,7 @@
 usage: PYTHONPATH=build/release/python show.py [--wire] H2_JAR
 
 The program runs twice: once as it is, each statement printed before it runs; then over a WebSocket with a relay that
-keeps the messages. They are shown up to the first object that comes back, with --wire all of them.
+keeps the messages. Messages are shown up to the first answer with an object; with --wire, all messages.
 """
 
 import ast
@@ -33,8 +33,8 @@ def run_shown(source):
 
 
 class Relay:
-    """A Unix socket at `path` that passes WebSockets on to that of a peer. Text messages are added to `messages`, each with
-    an arrow, before they are passed on."""
+    """A Unix socket at `path` that forwards WebSockets to a peer's Unix socket. Text messages are added to
+    `messages`, each with an arrow, before they are passed on."""
 
     def __init__(self, path, peer, messages):
         self.peer, self.messages = peer, messages

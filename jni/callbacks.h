@@ -23,8 +23,8 @@
 
 /*
  * The callbacks of one client, which rpc defines and jni passes to the hooks. A request that may contain
- * callbacks has them in struct jvm_request.callbacks. NULL there: the client cannot be called, and an
- * OP_CALLBACK is an error, -32602. Reference-counted by rpc: a proxy holds a reference from `made` to
+ * callbacks has them in struct jvm_request.callbacks. If this pointer is NULL, the client cannot be called,
+ * and an OP_CALLBACK is an error, -32602. Reference-counted by rpc: a proxy holds a reference from `made` to
  * `released`.
  */
 struct rpc_callbacks;
@@ -38,7 +38,8 @@ struct jvm_callback_method {
   bool is_void;
 };
 
-/* The options that the argument `{"ref":{"callback":ID}}` had beside the ID, when the proxy was made. */
+/* The options that the argument `{"ref":{"callback":ID}}` had, in addition to the ID, when the proxy was
+ * made. */
 struct jvm_callback_given {
   int64_t id;
   bool is_oneway;
@@ -49,12 +50,12 @@ struct jvm_callback_given {
 /* --- threads --- */
 
 /*
- * Makes a struct jvm_thread that belongs to no thread. A nested worker has one, with caches of its own. Only
- * jni binds it to a thread, from `enter` to `leave`. While bound, it never changes the thread's interrupt
- * flag and context class loader: its `restorable` is NULL. JP_NO_MEMORY. Any thread.
+ * Makes a struct jvm_thread that belongs to no thread. A nested worker has a jvm_thread with its own caches.
+ * Only jni binds this jvm_thread to a thread, from `enter` to `leave`. While bound, it never changes the
+ * thread's interrupt flag and context class loader: its `restorable` is NULL. JP_NO_MEMORY. Any thread.
  */
 enum jp_status jvm_thread_create(struct jvm *jvm, struct jvm_thread **thread) JP_MUST_CHECK;
-/* Only while *thread is not bound. Any thread that is attached or may attach; NULL is fine. */
+/* May be called only while *thread is not bound. Any thread that is attached or may attach; NULL is fine. */
 void jvm_thread_destroy(struct jvm_thread *thread);
 
 /* True if the calling thread has less than 256 KiB of stack left. Any thread. */
@@ -138,7 +139,7 @@ struct jvm_callback_hooks {
   /*
    * A proxy was made for the ID. newest: the number that `find` returned for the ID before (0: none).
    * *is_taken: the number now belongs to the ID and holds the callbacks until `released`. Otherwise another
-   * thread has made a proxy first: the caller uses that one and drops its own without `released`.
+   * thread has made a proxy first: the caller uses the other proxy and drops its own without `released`.
    * JP_NO_MEMORY: the number is not registered.
    */
   enum jp_status (*made)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t newest,
@@ -152,17 +153,17 @@ struct jvm_callback_hooks {
 
   /*
    * --- a call: on the calling thread, in this order: open; enter, make arguments, leave; send; then poll and
-   * do what it returns, or wait; close. After a successful open, only close is mandatory. A thread that is no
-   * crew member returns to Java and parks there between two of these hooks, so that no C frame remains on its
-   * stack while it waits.
+   * follow its result, or wait; close. After a successful open, only close is mandatory. A thread that is not
+   * a crew member returns to Java and parks there between two of these hooks, so that no C frame remains on
+   * its stack while it waits.
    */
 
-  /* True on a thread that can use `wait`, which is a crew member's. All other threads park. Called before
-   * open. */
+  /* True if the calling thread is a member of the crew, which uses `wait`. All other threads park. Called
+   * before open. */
   bool (*waits)(void);
-  /* Begins a call. waiter: of a thread that parks in Java; NULL: the thread waits by `wait`. Not JP_OK:
-   * *failure says why. The connection has ended, callbacks-max or callback-depth is reached, or the stack is
-   * short. */
+  /* Begins a call. waiter: the waiter of a thread that parks in Java; NULL: the thread waits by `wait`. Not
+   * JP_OK: *failure says why: the connection has ended, callbacks-max or callback-depth is reached, or the
+   * stack is short. */
   enum jp_status (*open)(struct rpc_callbacks *callbacks, const struct jvm_callback_given *given,
                          uint64_t number, const struct jvm_callback_method *method, struct jvm_waiter *waiter,
                          struct rpc_callback_call **call, struct jvm_callback_failure *failure);
@@ -176,7 +177,7 @@ struct jvm_callback_hooks {
   void (*leave)(struct rpc_callback_call *call);
   /* Writes the message at the first call, and sends it. arguments: as result_fill makes them, not needed
    * afterwards; NULL from the second call on. With arguments, call it between enter and leave.
-   * JVM_CALLBACK_SENT of a oneway method ends the call: close follows. */
+   * If the method is oneway, JVM_CALLBACK_SENT ends the call, and close follows. */
   enum jvm_callback_sent (*send)(struct rpc_callback_call *call, const struct outcome *arguments,
                                  size_t count, struct jvm_callback_failure *failure);
   /* Returns what the call has to do next; never blocks. Nested requests come before the answer, in the order
@@ -187,8 +188,8 @@ struct jvm_callback_hooks {
   void (*wait)(struct rpc_callback_call *call);
   /* How long the thread may park; INT64_MAX: for ever. */
   int64_t (*nanoseconds_left)(struct rpc_callback_call *call);
-  /* Serves one nested request and sends its answer. Not between enter and leave; jvm_thread_run binds the
-   * thread. */
+  /* Serves one nested request and sends its answer. The hook binds the calling thread by jvm_thread_run, so
+   * it must not be called between enter and leave. */
   void (*serve)(struct rpc_callback_call *call);
   /* Decodes the answer into the request's arena, between enter and leave. Not JP_OK: *outcome is an
    * OUTCOME_ERROR whose text becomes the text of a CallbackException. */
@@ -196,12 +197,13 @@ struct jvm_callback_hooks {
                                 struct jvm_callback_answer *answer, struct outcome *outcome);
   /* Logs that the answer's value cannot become the method's return type; one line for each connection. */
   void (*log_misfit)(struct rpc_callback_call *call, struct text reason);
-  /* Ends and frees the call. References that were sent with `borrow` are released. On a thread bound by
-   * jvm_thread_run. */
+  /* Ends and frees the call. References that were sent with `borrow` are released. The hook binds the calling
+   * thread by jvm_thread_run. */
   void (*close)(struct rpc_callback_call *call);
 
-  /* The thread of this jvm_thread was interrupted while it may be waiting in `wait`, which then returns. Any
-   * Java thread. `thread` may have ended already, so it is only compared, never read. */
+  /* Called when the thread of this jvm_thread was interrupted and may be waiting in `wait`. `wait` then
+   * returns. Called by any Java thread. The owner of `thread` may have ended already, so the pointer is only
+   * compared, never read. */
   void (*interrupted)(struct jvm_thread *thread);
 };
 
@@ -211,9 +213,9 @@ enum jp_status jvm_callbacks_start(struct jvm *jvm, const struct jvm_callback_ho
                                    struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Runs run(argument) with `thread`, which has no thread of its own, bound to the calling thread. Only inside
- * a hook that jni has called; no frame of references is open before or afterwards. `serve` and `close` use
- * this for rpc's work.
+ * Runs run(argument) with `thread`, which has no thread of its own, bound to the calling thread. May be
+ * called only inside a hook that jni has called; no frame of references is open before or afterwards. `serve`
+ * and `close` use this for rpc's work.
  */
 void jvm_thread_run(struct jvm_thread *thread, void (*run)(void *argument), void *argument);
 

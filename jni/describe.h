@@ -14,11 +14,11 @@ bool jvm_describe(const struct jvm_request *request, struct op_description *desc
                   struct outcome *outcome) JP_MUST_CHECK;
 
 /*
- * Finds the class that an operation names, as jvm_resolve does, and its members. description->only_member selects
- * members, and description->is_of_class what else is described. The class is not initialised. On the thread's own
- * thread, after the caller has asked the judge about the names. The result is valid until jvm_request_end.
- * False leaves an OUTCOME_ERROR in *outcome, or nothing if description->only_ancestors is true and the class is no
- * supertype of the instance's class.
+ * Finds the class that an operation names, as jvm_resolve does, and its members. description->only_member
+ * selects members, and description->is_of_class what else is described. The class is not initialised. On the
+ * thread's own thread, after the caller has asked the judge about the names. The result is valid until
+ * jvm_request_end. False leaves an OUTCOME_ERROR in *outcome, or nothing if description->only_ancestors is
+ * true and the class is not a supertype of the instance's class.
  */
 bool jvm_describe_class(const struct jvm_request *request, struct op_description *description,
                         struct outcome *outcome) JP_MUST_CHECK;

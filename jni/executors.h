@@ -4,7 +4,7 @@
  * Executors of the application, on whose threads requests can run: a toolkit's event thread, or the only
  * thread that may use an object (docs/threads.md, "Thread affinity").
  *
- * A static member names an executor. The member is looked up at each use, whatever its visibility, through
+ * A static member names an executor. The member may have any visibility. It is looked up at each use, through
  * the application's class loader; the class may exist only after main has run. The member is, in this order
  * of preference: a method with one java.lang.Runnable parameter, a method without parameters that returns a
  * java.util.concurrent.Executor, or a field that holds one. Any other value that the method with the Runnable
@@ -33,8 +33,8 @@ struct jvm_executor_call {
  * Lets a thread of the executor call run(argument, thread), and waits until run returns, without a time
  * limit. The executor's thread uses `thread`, the caller's struct, and opens and closes a request of its own
  * (jvm_request_begin). JP_OK: run was called once, and *outcome is as `run` has left it. Otherwise run was
- * not and will not be called, and *outcome is an error that says why: there is no such member, the member
- * returns no executor, the executor throws, or the executor drops the work.
+ * not and will not be called, and *outcome is an error that says why: the member does not exist, the member
+ * does not return an executor, the executor throws, or the executor drops the work.
  *
  * Call it between jvm_request_begin and jvm_request_end.
  */

@@ -1,8 +1,8 @@
 #ifndef JPEER_JNI_FETCH_H
 #define JPEER_JNI_FETCH_H
 /*
- * Objects in pieces: reading the next elements of an object of the session, and building an object from pieces that the
- * client sends (docs/pieces.md).
+ * Objects in pieces: reading the next elements of an object of the session, and building an object from
+ * pieces that the client sends (docs/pieces.md).
  */
 #include "jni/members.h"
 
@@ -11,15 +11,16 @@
  * about each Java member that the fetch runs, on the class of the object. *outcome becomes a map: `elements`,
  * `done` and, unless done, the `ref` for the next call.
  *
- * Elements that were read from an iterator but are not in the outcome are kept in the session for the next
+ * Elements that were read from an iterator, but are not in the outcome, are kept in the session for the next
  * call.
  */
 void jvm_fetch(const struct jvm_request *request, struct outcome *outcome);
 
 /*
- * Runs an OP_ASSEMBLE, on the same thread and with the same checks as jvm_fetch: begins an array of primitives, a
- * String, a List or a Map, or adds a piece to one. The piece is converted and judged like an argument. *outcome becomes
- * a map with the `ref`. The first use of the object completes it (jni/objects.h, jvm_objects_get).
+ * Runs an OP_ASSEMBLE, on the same thread and with the same checks as jvm_fetch: begins an array of
+ * primitives, a String, a List or a Map, or adds a piece to such an object. The piece is converted and judged
+ * like an argument. *outcome becomes a map with the `ref`. The first use of the object completes it
+ * (jni/objects.h, jvm_objects_get).
  */
 void jvm_assemble(const struct jvm_request *request, struct outcome *outcome);
 

@@ -24,8 +24,8 @@ struct jvm_home {
 
 /*
  * Finds libjvm: at `requested` (--jvm: the library or a Java home), else JAVA_HOME, else `java` on PATH
- * (links followed), else the usual folders. Only reads the file system. JP_NOT_FOUND: the text lists every
- * place that was searched.
+ * (links followed), else the usual folders. Reads the file system, and starts nothing. JP_NOT_FOUND: the text
+ * lists every place that was searched.
  */
 enum jp_status jvm_locate(const char *requested, struct jvm_home *home, struct jp_error *error) JP_MUST_CHECK;
 
@@ -36,14 +36,14 @@ struct jvm_launch {
   size_t option_count;
   const char *main_class;  /* NULL with jar, main_module or as_service; a binary name, '/' is read as '.' */
   const char *jar;         /* -jar: the jar's manifest names the main class */
-  const char *main_module; /* -m: MODULE, whose descriptor names the main class, or MODULE/CLASS */
+  const char *main_module; /* -m: MODULE (its descriptor names the main class) or MODULE/CLASS */
   const char *const *args; /* main's arguments: bytes in the locale's encoding, as for java */
   size_t arg_count;
-  bool as_service;  /* runs no main, but until a signal or System.exit */
+  bool as_service;  /* runs no main; the JVM runs until a signal or System.exit */
   int64_t grace_ms; /* time after the first signal during which further signals are ignored */
 };
 
-/* What the application has reached, in this order. With as_service there are no stages. */
+/* The stages that the application reaches, in this order. With as_service there are no stages. */
 enum jvm_stage {
   JVM_MAIN_INITIALISED, /* the static initialisers of the main class have run, but not main */
   JVM_MAIN_RETURNED,    /* main has returned without an exception */
@@ -58,8 +58,8 @@ struct jvm_hooks {
    * like one of `started`. NULL: not called. */
   enum jp_status (*reached)(void *context, enum jvm_stage stage, struct jp_error *error);
   /* The JVM has begun to end (SIGTERM, SIGINT, System.exit, or the end of the last non-daemon thread). Called
-   * once, by the peer's shutdown hook on a Java thread, which may use Java. The JVM continues to end when it
-   * returns. */
+   * once, by the peer's shutdown hook. The calling thread is a Java thread and may use Java. The JVM
+   * continues to end when the hook returns. */
   void (*drain)(void *context);
   /* The JVM ended the process while it was being created (too little memory, or an agent does not load):
    * *error says why, in one line. `exiting` follows, with status 1. */
@@ -74,24 +74,25 @@ struct jvm_hooks {
 
 /*
  * Starts the JVM on a thread of its own and runs the application. Returns the process's exit status if the
- * JVM could not be started (1; *error says why, in one line; JP_NOT_FOUND: there is no such main class) or
+ * JVM could not be started (1; *error says why, in one line; JP_NOT_FOUND: the main class does not exist) or
  * was ended by DestroyJavaVM. If the application or a signal ends the JVM through System.exit, the process
  * ends with that status, and jvm_run does not return. Call it once, from main's thread, before any other
  * thread changes signal masks or handlers.
  *
- * Signals (docs/internals/start-and-stop.md): HUP calls hooks.hangup, if there is one. The first of TERM and
- * INT (and of HUP, if there is no hook) lets a thread of the peer call System.exit(0) as soon as the JVM is
- * up; System.exit waits for the application's shutdown hooks. A signal that arrives at least grace_ms later
- * ends the process with 143, and a line in the log names the hook that was still running. QUIT still gives
- * the JVM's thread dump. An uncaught exception in main is printed as java prints it; the status is then 1.
+ * Signals (docs/internals/start-and-stop.md): HUP calls hooks.hangup, if it is set. The first of TERM and INT
+ * (and of HUP, if hooks.hangup is not set) lets a thread of the peer call System.exit(0) as soon as the JVM
+ * is up; System.exit waits for the application's shutdown hooks. A signal that arrives at least grace_ms
+ * later ends the process with 143, and a line in the log names the hook that was still running. QUIT still
+ * gives the JVM's thread dump. An uncaught exception in main is printed as java prints it; the status is then
+ * 1.
  */
 int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, struct jp_error *error);
 
 /*
  * Starts a daemon Java thread whose native method runs run(argument, thread). The thread's class is the
- * peer's, loaded by the application's class loader, so that application code finds the right context class loader
- * and caller class. The stack has 1.5 MiB. The struct jvm_thread is valid until run returns. JP_LIMIT or
- * JP_JAVA: the thread cannot be made. Any thread may call this, attached or not.
+ * peer's, loaded by the application's class loader, so that application code finds the right context class
+ * loader and caller class. The stack has 1.5 MiB. The struct jvm_thread is valid until run returns. JP_LIMIT
+ * or JP_JAVA: the thread cannot be made. Any thread may call this, attached or not.
  */
 enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
                          void (*run)(void *argument, struct jvm_thread *thread), void *argument,
@@ -105,12 +106,14 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread);
  * loader) are not undone before the next request. On the thread itself. */
 void jvm_thread_keep_changes(struct jvm_thread *thread);
 
-/* Thread.interrupt() of `thread`, which is another thread's and must not end during the call. by: the calling thread's,
- * without an exception pending. Code of the application may run in it: that of an interruptible channel. */
+/* Calls Thread.interrupt() for `thread`, which belongs to another thread; that thread must not end during the
+ * call. by: the jvm_thread of the calling thread, without an exception pending. The interrupt may run code of
+ * the application, for example an interruptible channel's. */
 void jvm_thread_interrupt(struct jvm_thread *by, const struct jvm_thread *thread);
-/* The frames of `thread`, which is another thread's and must not end during the call, or the calling one: as
- * StackTraceElement.toString writes them, the innermost first, max at most, without those of the peer's own class. Their
- * texts are in the arena. Returns how many. by: as for jvm_thread_interrupt; the JVM may keep it waiting. */
+/* The frames of `thread`, in the form of StackTraceElement.toString: the innermost first, at most max,
+ * without frames of the peer's own class. `thread` is the calling thread, or another thread that must not end
+ * during the call. The texts of the frames are in the arena. Returns the number of frames. by: as for
+ * jvm_thread_interrupt. The JVM may keep the calling thread waiting. */
 size_t jvm_thread_trace(struct jvm_thread *by, const struct jvm_thread *thread, struct arena *arena,
                         struct text *frames, size_t max);
 /* Thread.interrupted(), on the thread itself: the flag is clear afterwards. True: it was set. */

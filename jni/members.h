@@ -4,9 +4,9 @@
  * Runs operations on Java members. jvm_resolve finds the member and asks the judge about it, without
  * initialising any class; jvm_invoke runs the member.
  *
- * Call these functions on the thread's own thread, between jvm_request_begin and jvm_request_end. All that an
- * outcome or a target points to lives in the request's arena or in the thread's caches, at least until
- * jvm_request_end.
+ * Call these functions on the thread's own thread, between jvm_request_begin and jvm_request_end. All data to
+ * which an outcome or a target points is in the request's arena or in the thread's caches, and is valid at
+ * least until jvm_request_end.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -28,7 +28,7 @@ struct jvm_target {
 };
 
 struct jvm_limits {
-  /* longest array of primitives, wrappers or Strings that also travels by value beside its ref */
+  /* longest array of primitives, wrappers or Strings that is sent by value as well as by ref */
   size_t inline_array_max;
   size_t stack_frames_max;   /* Java frames in the description of a throwable; 0: none */
   size_t by_value_depth_max; /* nesting levels of arrays, collections and maps in a result by value */
@@ -43,7 +43,7 @@ struct jvm_limits {
 
 /* The result of jvm_invoke, kept until its answer is written; begins zeroed. */
 struct jvm_result {
-  void *object;         /* a local reference; NULL: the result is no object */
+  void *object;         /* a local reference; NULL: the result is not an object */
   bool is_global;       /* jvm_result_hold has made it a global reference */
   uint64_t epoch;       /* of the session's objects */
   size_t stored_before; /* number of refs in request->stored before this result's */
@@ -56,7 +56,7 @@ struct jvm_request {
   const struct operation *operation;
   struct arena *arena;
   const struct jvm_limits *limits;
-  struct judge *judge;       /* NULL only on the fast paths, whose members are already allowed */
+  struct judge *judge;       /* NULL only on the fast paths: their members are already allowed */
   struct jvm_stored *stored; /* collects the refs that the result makes; may be NULL */
   bool drops_result; /* the result will not be read: its object is not stored, and the outcome is void */
   /* the result has the form of the reference implementation: no object has a text, and an object that cannot
@@ -100,7 +100,7 @@ void jvm_invoke(const struct jvm_request *request, const struct jvm_target *targ
 /*
  * Replaces a result that is too long for the answer: *outcome becomes only the ref of the object that the
  * request's last jvm_invoke returned, and all other refs of the result are taken off the session. False: the
- * result was no object, and *outcome is unchanged. The request needs its `result`, but no operation.
+ * result was not an object, and *outcome is unchanged. The request needs its `result`, but no operation.
  */
 bool jvm_result_become_ref(const struct jvm_request *request, bool by_value, struct outcome *outcome);
 /* Keeps the result beyond its request's frame, for a member that another thread has run. Call it before that
@@ -110,7 +110,7 @@ void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result);
  * For an operation that asks for the ref of a thrown exception (returns_throwable). Call jvm_throwable_keep
  * before the operation runs, and jvm_throwable_store afterwards, on the same thread, before jvm_request_end.
  * If *outcome is an error that describes a throwable, jvm_throwable_store stores the throwable and adds its
- * ref to *outcome. In a full session there is no ref.
+ * ref to *outcome. If the session is full, no ref is made.
  */
 void jvm_throwable_keep(struct jvm_thread *thread);
 void jvm_throwable_store(const struct jvm_request *request, struct outcome *outcome);

@@ -3,10 +3,9 @@
 /*
  * The objects of a session: clients have refs, and chunked Java arrays hold the Java objects
  * (docs/internals/sessions.md, "Objects are kept in Java arrays").
- *
- * Each table has its own lock, which is held for look-ups and stores and never while Java code runs. So
- * connections that share a session may use the table at the same time. Refs count up from 1, and a ref is
- * used again only after 2^31 - 1 others, so that a stale ref never names a newer object. An object has the
+ * Each table has its own lock. The lock is held for look-ups and stores, but never while Java code runs. This
+ * allows connections that share a session to use the table at the same time. Refs count up from 1, and a ref
+ * is used again only after 2^31 - 1 others, so that a stale ref never names a newer object. An object has the
  * same ref as long as the table holds it. An empty table needs no Java object.
  *
  * The table counts how often each ref was sent: jvm_objects_put and jvm_objects_count_sent add one to the
@@ -33,8 +32,8 @@ struct jvm_objects_owner {
 };
 
 /* The refs in the results of one message, in order, each as often as it is sent. A client that never receives
- * the answer cannot release these, so the peer can roll them back. Also the slot that is reserved for the
- * next result. Used by one thread; begins zeroed. */
+ * the answer cannot release these, so the peer can roll them back. The struct also has the slot that is
+ * reserved for the next result. Used by one thread; begins zeroed. */
 struct jvm_stored {
   uint32_t *refs;
   size_t count;
@@ -47,7 +46,7 @@ struct jvm_stored {
 void jvm_stored_fini(struct jvm_stored *stored);
 
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects) JP_MUST_CHECK;
-/* Only while no call uses the table. Borrows the owner; NULL: no owner from now on. */
+/* May be called only while no call uses the table. Borrows the owner; NULL: no owner from now on. */
 void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context);
 /* The objects count in this quota, too, with those of other tables. Borrowed until jvm_objects_destroy, or until no quota
  * (NULL) is set; name: of its limit, for errors. Only while the table is empty and no call uses it. */
@@ -56,16 +55,18 @@ void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, con
  * table. */
 void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref);
 uint32_t jvm_objects_last_ref(const struct jvm_objects *objects);
-/* Releases every object and frees the table. Only while no call uses the table. */
+/* Releases every object and frees the table. May be called only while no call uses the table. */
 void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects);
 
 size_t jvm_objects_count(const struct jvm_objects *objects);
-/* True if nothing was ever stored or cleared, as in a new table. Only while no call uses the table. */
+/* True if nothing was ever stored or cleared, as in a new table. May be called only while no call uses the
+ * table. */
 bool jvm_objects_is_unused(const struct jvm_objects *objects);
-/* JP_NOT_FOUND: no such object. A call that is using the object keeps it alive. */
+/* JP_NOT_FOUND: the table has no object with this ref. A call that is using the object keeps it alive. */
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects,
                                   uint32_t ref) JP_MUST_CHECK;
-/* Adds one to the ref's sent count, and the ref to *stored (may be NULL). JP_NOT_FOUND: no such object. */
+/* Adds one to the ref's sent count, and the ref to *stored (may be NULL). JP_NOT_FOUND: the table has no
+ * object with this ref. */
 enum jp_status jvm_objects_count_sent(struct jvm_objects *objects, uint32_t ref,
                                       struct jvm_stored *stored) JP_MUST_CHECK;
 /* Subtracts `count` from the ref's sent count, at most down to 0. An unknown ref is ignored. */
@@ -77,15 +78,15 @@ void jvm_objects_uncount_sent(struct jvm_thread *thread, struct jvm_objects *obj
 /* Rolls the refs of *stored back to the first `kept`: each further one is subtracted from its sent count. */
 void jvm_objects_roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept);
-/* As jvm_objects_roll_back, and reserves one of the slots that become free. */
+/* The same as jvm_objects_roll_back, and reserves one of the slots that become free. */
 void jvm_objects_roll_back_and_reserve(struct jvm_thread *thread, struct jvm_objects *objects,
                                        struct jvm_stored *stored, size_t kept);
 
 /*
  * Reserves a slot for one of the objects that are stored next with *stored, so that storing it cannot fail in
  * a full table. enters: also calls the owner's `enter` if the table is empty. Not JP_OK: nothing is reserved;
- * JP_LIMIT: the table is full, or the owner refuses. Each JP_OK is followed by one jvm_objects_end_reservation,
- * on the same thread.
+ * JP_LIMIT: the table is full, or the owner refuses. Each JP_OK is followed by one
+ * jvm_objects_end_reservation, on the same thread.
  */
 enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects *objects, bool enters,
                                    struct jvm_stored *stored, struct jp_error *error) JP_MUST_CHECK;

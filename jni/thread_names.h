@@ -2,8 +2,8 @@
 #define JPEER_JNI_THREAD_NAMES_H
 /*
  * Names that the peer gives its own Java threads for a while, for Thread.getName and thread dumps.
- * Thread.setName would take the monitor of the thread, which any code can hold. So the field itself is
- * compared and set: a name that Java code sets at the same time is never lost.
+ * Thread.setName would take the monitor of the thread, which any code can hold. For this reason the field
+ * itself is compared and set, so that a name that Java code sets at the same time is never lost.
  */
 #include "jni/jvm.h"
 
@@ -15,12 +15,12 @@ struct jvm_given_name {
 
 /*
  * Gives `thread` the name, if its present name is `own` (ASCII). Otherwise, or if the JVM lacks memory or the
- * field, *given stays empty. by: the calling thread's. `thread` is of another thread, which must not end
- * during the call.
+ * field, *given remains empty. by: the calling thread. `thread` belongs to another thread, and that thread
+ * must not end during the call.
  */
 void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread, const char *own,
                           const char *name, struct jvm_given_name *given);
-/* Restores the thread's name, unless Java code has set another one. On that thread, with no exception
+/* Restores the thread's name, unless Java code has set another name. On that thread, with no exception
  * pending; empties *given. */
 void jvm_thread_restore_name(struct jvm_thread *thread, struct jvm_given_name *given);
 

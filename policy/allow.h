@@ -6,7 +6,7 @@
  */
 #include "policy/loader.h"
 
-/* A pattern after "jdk:" is the same rule: the word is for policy_allow_check.
+/* A pattern with "jdk:" makes the same rule as without: only policy_allow_check uses the word.
  *
  * patterns is a list such as "com.example.**,java.util.*", without blanks; name is what errors and reasons call it (NULL:
  * "--rpc-allow"). Fills the document's rules and
@@ -16,12 +16,12 @@ enum jp_status policy_allow_compile(struct text patterns, const char *name, stru
                                     struct policy_document *document, struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Whether a wildcard without "jdk:" matches a class of the JDK. Most of the JDK's packages have members that give a
- * client access to everything, so a peer refuses such patterns. The caller passes the names of the JDK's classes, in
- * any order, until policy_allow_see_class returns false.
+ * Whether a wildcard without "jdk:" matches a class of the JDK. Most of the JDK's packages have members that
+ * give a client access to everything, so a peer refuses patterns that match all of them. The caller passes
+ * the names of the JDK's classes, in any order, until policy_allow_see_class returns false.
  */
 struct policy_allow_check {
-  struct policy_pattern *wildcards; /* those without "jdk:" */
+  struct policy_pattern *wildcards; /* patterns without "jdk:" */
   struct text *sources;
   size_t count;               /* 0: nothing can be refused; no name is needed */
   const struct text *refused; /* NULL: none so far */
@@ -36,8 +36,8 @@ enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct
                                         struct jp_error *error) JP_MUST_CHECK;
 /* False once the answer is known. context is the struct policy_allow_check. */
 bool policy_allow_see_class(struct text class_name, void *context);
-/* JP_INVALID if a pattern is refused: the error's text names the pattern, a class that it matches, and dangerous members
- * that it would allow. */
+/* JP_INVALID if a pattern is refused: the error's text names the pattern, a class that it matches, and
+ * dangerous members that it would allow. */
 enum jp_status policy_allow_check_end(const struct policy_allow_check *check,
                                       struct jp_error *error) JP_MUST_CHECK;
 

@@ -45,7 +45,7 @@ static void fill_table(const struct policy *policy, const struct policy_question
   }
 }
 
-/* Only constructors are named "<init>". */
+/* The name "<init>" belongs only to constructors. */
 static bool is_possible(const struct policy_question *question, int category)
 {
   return (category == POLICY_CONSTRUCTOR) == text_equal(question->member_name, TEXT("<init>"));
@@ -96,7 +96,8 @@ static unsigned find_visibilities(const struct table *table, int category, const
   return set;
 }
 
-/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories with the same visibilities are grouped. */
+/* "METHOD, STATIC_METHOD: PUBLIC; FIELD_GET: PUBLIC, PRIVATE": categories with the same visibilities are
+ * grouped. */
 static void append_cases(struct buffer *out, const struct policy_question *question,
                          const struct table *table, const struct ruling *ruling)
 {

@@ -1,8 +1,8 @@
 #ifndef JPEER_POLICY_EXPLAIN_H
 #define JPEER_POLICY_EXPLAIN_H
 /*
- * Describes a policy's decision about a member, and names the rule or preset that decides. `jpeer policy explain`
- * prints it. Any thread.
+ * Describes a policy's decision about a member, and names the rule or preset that decides. `jpeer policy
+ * explain` prints it. Any thread.
  */
 #include "policy/policy.h"
 
@@ -12,7 +12,8 @@ struct policy_question {
   unsigned channels; /* set of 1 << enum policy_channel; not empty */
   struct text class_name;
   struct text member_name; /* "<init>" for a constructor */
-  /* The classes of an object: its own, and those between it and the class that declares the member. */
+  /* The classes of an object: its own class, and the classes between it and the class that declares the
+   * member. */
   const struct text *object_classes;
   size_t object_class_count;
 };

@@ -74,7 +74,7 @@ static bool looks_like_package(struct text name)
   return true;
 }
 
-/* Warns of "com.example**", which was probably meant as "com.example.**". */
+/* Warns of "com.example**", because "com.example.**" was probably meant. */
 static void check_stars(struct lint *lint, struct text class_pattern)
 {
   struct text rest = class_pattern;
@@ -191,8 +191,8 @@ static void add_line(struct lines *lines, int line)
     snprintf(lines->text + used, sizeof lines->text - used, ", ...");
 }
 
-/* Removes from the rule all that the rules before it decide. `every`: only those for every class, or only the others.
- * True if nothing remains. */
+/* Removes from the rule all that the rules before it decide. `every`: true: only rules for every class;
+ * false: only the other rules. True if nothing remains. */
 static bool is_decided_before(struct lint *lint, bool every, struct lines *lines)
 {
   const struct policy_rule *rules = lint->document->rules;
@@ -231,8 +231,8 @@ static bool check_order(struct lint *lint, const struct policy_rule *rule)
     warn(lint, "has no effect: no rule applies on the channels CLI_RPC and REPLAY_INJECTION");
     return false;
   }
-  /* A rule for every class does not judge the classes of an object, so a later rule may still do so, unless it is for
-   * every class itself. */
+  /* A rule for every class does not judge the classes of an object, so a later rule may still do so, unless
+   * it is for every class itself. */
   if (is_decided_before(lint, false, &lines)) {
     warn(lint, "is never used: what it matches is decided by the rule%s before it in line%s %s",
          lines.count == 1 ? "" : "s", lines.count == 1 ? "" : "s", lines.text);

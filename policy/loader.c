@@ -330,7 +330,7 @@ static enum jp_status read_presets(struct loader *loader, const struct policy_no
   return status;
 }
 
-/* Checks the list and allocates its elements. *elements stays NULL if there is nothing to read. */
+/* Checks the list and allocates its elements. *elements remains NULL if there is nothing to read. */
 static enum jp_status begin_list(struct loader *loader, const struct policy_node *value, const char *what,
                                  size_t element_size, void **elements)
 {

@@ -23,12 +23,12 @@ struct policy_member_pattern {
 /* A rule's patterns as in the file, for warnings. */
 struct policy_rule_source {
   struct text class_pattern;
-  struct text member_pattern; /* "**" if the rule has none */
+  struct text member_pattern; /* "**" if the rule has no pattern for members */
   bool is_split;              /* both are parts of one `pattern` */
 };
 
 struct policy_document {
-  enum policy_action default_action; /* POLICY_UNSET: the file has none */
+  enum policy_action default_action; /* POLICY_UNSET: the file has no default action */
   uint32_t presets;                  /* set of 1 << index in policy_presets */
   struct policy_rule *rules;         /* in the file's order */
   size_t rule_count;

@@ -39,7 +39,7 @@ static uint32_t fold_wide(uint32_t character)
   if (folding_locale == (locale_t)0)
     return character;
   uint32_t lower = (uint32_t)towlower_l((wint_t)character, folding_locale);
-  /* U+212A and U+0130 fold to "k" and "i": a name that merely looks like an allowed one must not equal it. */
+  /* U+212A and U+0130 fold to "k" and "i": a name that only looks like an allowed name must not match. */
   return lower < 0x80 ? character : lower;
 }
 
@@ -81,7 +81,7 @@ static struct cursor cursor_over(struct text t)
 }
 
 /* Matches one segment against "?" and "*". Only the latest "*" has to be tried again, because it can match
- * whatever an earlier one could. */
+ * everything that an earlier "*" could match. */
 static bool glob_matches(struct text glob, struct cursor name)
 {
   struct cursor pattern = cursor_over(glob);
@@ -151,8 +151,9 @@ static bool segments_match(const struct policy_segment *pattern, const struct po
 }
 
 /*
- * Skips equal bytes by eights, because packages mostly begin alike and are in lower case. False: the two differ in
- * another bit than that of upper and lower case. That is final, since an ASCII letter equals only ASCII letters.
+ * Skips equal bytes by eights, because packages mostly begin alike and are in lower case. False: the two
+ * differ in another bit than the bit for upper and lower case. In that case they are not equal, because an
+ * ASCII letter equals only ASCII letters.
  */
 static bool skip_equal_words(struct cursor *pattern, struct cursor *name)
 {
@@ -171,7 +172,7 @@ static bool skip_equal_words(struct cursor *pattern, struct cursor *name)
   return true;
 }
 
-/* Moves *name after the prefix; false if it does not begin with it. */
+/* Moves *name after the prefix; false if *name does not begin with the prefix. */
 static bool skip_prefix(struct text prefix, bool ascii, struct cursor *name)
 {
   struct cursor pattern = cursor_over(prefix);
@@ -338,10 +339,10 @@ enum jp_status policy_pattern_compile_member(struct text source, struct arena *a
 /* ---- whether one pattern covers another ---- */
 
 /*
- * Both patterns become automata over characters, whose states are positions in a list of tokens. The search walks
- * through the states of `specific` together with the set of states that `general` can be in after the same
- * characters, until `specific` accepts a name that `general` does not. All characters that `general` does not name
- * are equivalent.
+ * Both patterns become automata over characters, whose states are positions in a list of tokens. The search
+ * visits the states of `specific` together with the set of states that `general` can be in after the same
+ * characters, until `specific` accepts a name that `general` does not. All characters that `general` does not
+ * name are equivalent.
  */
 enum token_kind { TOKEN_LITERAL, TOKEN_ANY, TOKEN_STAR, TOKEN_SEGMENT_END, TOKEN_DEEP, TOKEN_END };
 
@@ -363,7 +364,7 @@ enum {
 
 static bool make_automaton(const struct policy_pattern *pattern, struct automaton *automaton)
 {
-  /* The prefix's segments come before the others. */
+  /* The prefix's segments precede the other segments. */
   size_t prefix_count = pattern->prefix.len == 0 ? 0 : count_segments(pattern->prefix);
   const struct policy_segment *segments = pattern->segments - prefix_count;
   size_t count = prefix_count + pattern->segment_count;
@@ -595,7 +596,8 @@ bool policy_pattern_may_cover(const struct policy_pattern *general, const struct
     return true;
   if (general->segment_count == 0)
     return specific->segment_count == 0 && text_equal(prefix, other);
-  /* A literal segment does not cover one with a wildcard, so specific must have the whole prefix, too. */
+  /* A literal segment does not cover a segment with a wildcard, so specific must have the whole prefix,
+   * too. */
   return text_starts_with(other, prefix) &&
          (prefix.len == 0 || other.len == prefix.len || other.data[prefix.len] == '.');
 }

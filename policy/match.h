@@ -9,11 +9,11 @@
  *
  * So "com.example.**" matches com.example.A and com.example.sub.B, and "**" matches every name. The case of
  * letters does not matter: a letter outside ASCII equals its simple lower-case form (Unicode), but never an
- * ASCII letter. '$' is an ordinary character: nested classes are "Outer$Inner". A name must have no empty
- * segment; no class has one.
+ * ASCII letter. '$' is an ordinary character: nested classes are "Outer$Inner". A name must not have an empty
+ * segment (no class has an empty segment).
  *
- * A compiled pattern is constant: any thread may match with it. It lives as long as the arena it was made in.
- * Matching allocates nothing and needs at most (length of name) * (length of pattern) steps.
+ * A compiled pattern is constant: any thread may match with it. It is valid as long as the arena in which it
+ * was made. Matching allocates nothing and needs at most (length of name) * (length of pattern) steps.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -36,14 +36,15 @@ struct policy_pattern {
   bool has_tail;
   bool ascii; /* the prefix is all ASCII */
   /* Matches every name that has at least one character: "**" and its longer spellings "**.*", "*.**",
-   * "**.?*". "*" does not: it matches names of one segment only. */
+   * "**.?*". "*" is not among these patterns: it matches names of one segment only. */
   bool every_name;
 };
 
 /* Compiles a class pattern. JP_INVALID: the text describes the fault, and does not repeat the pattern. */
 enum jp_status policy_pattern_compile(struct text source, struct arena *arena, struct policy_pattern *pattern,
                                       struct jp_error *error) JP_MUST_CHECK;
-/* Compiles a member pattern, which has one segment. "*" sets every_name, too: no member's name has a '.'. */
+/* Compiles a member pattern. A member pattern has one segment. "*" sets every_name, too: no member's name has
+ * a '.'. */
 enum jp_status policy_pattern_compile_member(struct text source, struct arena *arena,
                                              struct policy_pattern *pattern,
                                              struct jp_error *error) JP_MUST_CHECK;
@@ -55,17 +56,17 @@ bool policy_pattern_matches(const struct policy_pattern *pattern, struct text na
 
 /*
  * True only if `general` matches every name that `specific` matches; both are patterns of classes, or both of
- * members. Exact, except if the comparison takes too many steps: then it is false. It allocates, so it is for
- * warnings, not for requests.
+ * members. The answer is exact, except that it is false if the comparison takes too many steps. It allocates,
+ * so it is for warnings, not for requests.
  */
 bool policy_pattern_covers(const struct policy_pattern *general, const struct policy_pattern *specific);
-/* A cheap test before policy_pattern_covers: false means no. */
+/* A cheap test before policy_pattern_covers: false means that `general` does not cover `specific`. */
 bool policy_pattern_may_cover(const struct policy_pattern *general, const struct policy_pattern *specific);
 
 /*
- * A cheap test before the match: false means that the pattern does not match. It compares the last eight bytes of the
- * prefix with the name's bytes at the same place, except the bit of upper and lower case. Packages mostly begin
- * alike, so the end of the prefix differs more often than its start.
+ * A cheap test before the match: false means that the pattern does not match. It compares the last eight
+ * bytes of the prefix with the name's bytes at the same place, except the bit of upper and lower case.
+ * Packages mostly begin alike, so the end of the prefix differs more often than its start.
  */
 static inline bool policy_pattern_may_match(const struct policy_pattern *pattern, struct text name)
 {

@@ -16,7 +16,8 @@
   "that "                                                                                                    \
   "a preset does not deny with --rpc-default-action ALLOW"
 
-/* The exception of a callback that failed in the client: the only class of the peer that is judged like others. */
+/* The exception of a callback that failed in the client: the only class of the peer that is judged like
+ * others. */
 #define CALLBACK_EXCEPTION TEXT("jpeer.peer.CallbackException")
 
 /* The class of the peer's own threads: Java code gets them by Thread.currentThread(). */
@@ -40,7 +41,7 @@ struct policy {
   struct policy_pattern internals;
   struct policy_pattern withheld;
   bool has_withheld;
-  struct policy_rule *rules; /* the file's, then those of the presets and of --rpc-allow */
+  struct policy_rule *rules; /* the rules of the file, then of the presets, then of --rpc-allow */
   size_t rule_count;
   struct policy_verdict default_verdict;
   const struct policy_member_pattern *idempotent;
@@ -72,8 +73,8 @@ static bool is_withheld_of_threads(struct text member_name)
   return false;
 }
 
-/* Judges the public methods of a thread of the peer as those of java.lang.Thread, which becomes *class_name.
- * member_name NULL: any member. */
+/* Judges the public methods of a thread of the peer as methods of java.lang.Thread: *class_name becomes
+ * java.lang.Thread. member_name NULL: any member. */
 static void see_as_thread(struct text *class_name, const struct text *member_name, uint32_t *combinations)
 {
   uint32_t open = *combinations & policy_combinations(1u << POLICY_METHOD, 1u << POLICY_PUBLIC);
@@ -143,7 +144,7 @@ static struct policy_verdict check_denials(const struct policy *policy, const st
         !policy_rule_applies(rule, query->channel, combination, class_name, query->member_name))
       continue;
     verdict = make_rule_verdict(policy, i);
-    /* policy_check has requested the operation's log line; only a denial adds another one. */
+    /* policy_check has requested the operation's log line; only a denial adds another line. */
     if (verdict.allow)
       verdict.log = false;
     return verdict;
@@ -161,7 +162,7 @@ struct policy_verdict policy_check_object(const struct policy *policy, const str
   return check_denials(policy, query, true);
 }
 
-/* Keeps the first denial, or the first that logs. */
+/* Keeps the first denial that logs or, if no denial logs, the first denial. */
 static void add_denial(struct policy_verdict *sum, bool *any, struct policy_verdict denial)
 {
   if (!*any || (denial.log && !sum->log))
@@ -175,7 +176,7 @@ static bool applies_to(const struct policy_rule *rule, enum policy_channel chann
 {
   if (member_name != NULL)
     return policy_rule_applies(rule, channel, combinations, class_name, *member_name);
-  /* A denial of some members leaves the others open. */
+  /* If some members are denied, the others may still be allowed. */
   return (rule->channels & 1u << channel) != 0 && (rule->combinations & combinations) != 0 &&
          (rule->allow || rule->member_pattern.every_name) &&
          policy_pattern_matches(&rule->class_pattern, class_name);
@@ -379,7 +380,7 @@ static enum jp_status compile_member(struct text shown, struct arena *arena,
   return status;
 }
 
-/* Appends the command line's members to those of the file. */
+/* Appends the command line's members to the members of the file. */
 static enum jp_status add_idempotent(struct policy *policy, const struct policy_document *file,
                                      const char *words, struct jp_error *error)
 {

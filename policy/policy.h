@@ -1,12 +1,12 @@
 #ifndef JPEER_POLICY_POLICY_H
 #define JPEER_POLICY_POLICY_H
 /*
- * The policy engine decides from names and facts alone what a caller may do. It knows neither JNI nor
- * sockets. docs/policy.md, "How an operation is judged", has the order of evaluation.
+ * The policy engine decides what a caller may do. It uses only names and facts about members. It knows
+ * neither JNI nor sockets. docs/policy.md, "How an operation is judged", has the order of evaluation.
  *
- * A struct policy is constant once it is built: any number of threads may ask it. Each has a generation
- * number that no other policy of the process has, so that a verdict kept from an older policy is known to be
- * stale.
+ * A struct policy is constant once it is built: any number of threads may ask it. Each policy has a
+ * generation number that is unique in the process, so that a verdict that was kept from an older policy is
+ * recognized as stale.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each constant of these three has a row in policy/vocabulary.c. */
+/* Each constant of these three enumerations has a row in policy/vocabulary.c. */
 enum policy_channel {
   POLICY_WEBSOCKET,
   POLICY_HTTP,
@@ -44,8 +44,8 @@ enum policy_visibility {
 };
 enum policy_action { POLICY_UNSET, POLICY_ALLOW, POLICY_DENY, POLICY_LOG_AND_ALLOW, POLICY_LOG_AND_DENY };
 
-/* The member that an operation is about. class_name is a binary name with dots ("java.util.Map$Entry"), the
- * element class's for an array. member_name is "<init>" for a constructor. */
+/* The member that an operation is about. class_name is a binary name with dots ("java.util.Map$Entry"); for
+ * an array, the name of the element class. member_name is "<init>" for a constructor. */
 struct policy_query {
   enum policy_channel channel;
   enum policy_category category;
@@ -63,7 +63,7 @@ struct policy_verdict {
 struct policy;
 
 /* The default action is default_action, if given. Otherwise it is DENY if `allow` is given; else the file's
- * (DENY if the file has none); else ALLOW if only presets are given; else DENY. */
+ * default action (DENY if the file names none); else ALLOW if only presets are given; else DENY. */
 struct policy_config {
   const char *file;    /* path of the YAML file; NULL: none */
   const char *presets; /* "deny-unsafe,deny-nonpublic" from the command line; NULL: none */
@@ -77,42 +77,44 @@ struct policy_config {
   const char *allow_name; /* of `allow` in errors and reasons; NULL: "--rpc-allow" */
 };
 
-/* Loads and compiles a policy. JP_INVALID: the error's text names file, line and word (or the preset). JP_IO: the
- * file cannot be read. Caller frees with policy_destroy. */
+/* Loads and compiles a policy. JP_INVALID: the error's text names file, line and word (or the preset). JP_IO:
+ * the file cannot be read. Caller frees with policy_destroy. */
 enum jp_status policy_create(const struct policy_config *config, struct policy **policy,
                              struct jp_error *error) JP_MUST_CHECK;
-/* Removes one holder; the last one frees the policy. NULL is fine. Any thread. */
+/* Removes a holder. Removing the last holder frees the policy. NULL is fine. Any thread. */
 void policy_destroy(struct policy *policy);
-/* Adds a holder, which ends with policy_destroy, and returns the policy. Any thread that holds it already. */
+/* Adds a holder and returns the policy. The holder calls policy_destroy. Called by any thread that holds the
+ * policy already. */
 struct policy *policy_retain(struct policy *policy);
 uint64_t policy_generation(const struct policy *policy);
 /* The log line at start: the default and its reason, or how to allow something. NULL: none is needed. */
 const char *policy_notice(const struct policy *policy);
 /* True if the class is denied only because the peer was given no policy at all, so that its operator could
- * allow the class. The peer's own classes and withheld ones cannot be allowed. */
+ * allow the class. The peer's own classes and withheld classes cannot be allowed. */
 bool policy_lacks_rules_for(const struct policy *policy, struct text class_name);
 
 /*
- * Judges the class that the caller named. The peer's own classes (package jpeer.peer) and those of
+ * Judges the class that the caller named. The peer's own classes (package jpeer.peer) and the classes of
  * config.withheld are denied, exempt channels (policy/vocabulary.h) and primitive types (the element type of
- * an int[]) are allowed. Then decide, in this order, the file's rules, the presets, the rules of --rpc-allow
- * and the default action.
+ * an int[]) are allowed. Other names are decided by the file's rules, the presets, the rules of --rpc-allow,
+ * and the default action, in this order.
  */
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query);
 /*
- * Judges the class that declares the member, if it is another one than the named class. It denies only if the
- * first rule or preset that matches this class denies. Rules for every class and the default action do not
- * apply, and only a denial requests a log line.
+ * Judges the class that declares the member, if it is not the named class. It denies only if the first rule
+ * or preset that matches this class denies. Rules for every class and the default action do not apply, and
+ * only a denial requests a log line.
  *
- * A rule for every class has a class pattern that matches every name: "**" or a longer spelling of it ("*" is
- * none: it means the default package). Such a rule decides the same for both classes, because the member,
- * channel, category and visibility are the same; policy_check has applied it to the named class.
+ * A rule for every class has a class pattern that matches every name: "**" or a longer spelling of it (but
+ * not "*", which means the default package). Such a rule decides the same for both classes, because the
+ * member, channel, category and visibility are the same; policy_check has applied it to the named class.
  */
 struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query);
 /*
- * Judges the classes of the object in the same way: its own, the one whose method runs, and those between.
- * The preset deny-jdk-internals does not apply, because objects of the JDK often have internal classes:
- * Path.of(..) returns a sun.nio.fs.UnixPath, whose public members are the platform's interface.
+ * Judges the classes of the object in the same way: its own class, the class whose method runs, and the
+ * classes between these two. The preset deny-jdk-internals does not apply, because objects of the JDK often
+ * have internal classes: Path.of(..) returns a sun.nio.fs.UnixPath, whose public members are the platform's
+ * interface.
  */
 struct policy_verdict policy_check_object(const struct policy *policy, const struct policy_query *query);
 
@@ -121,21 +123,21 @@ enum policy_early { POLICY_EARLY_DENY, POLICY_EARLY_ASK };
 /*
  * Decides by the names, before the class is looked up: DENY if every combination of a category in
  * `categories` (a set of 1 << enum policy_category) and a visibility would be denied, otherwise ASK. With
- * DENY, *verdict is that of the first rule that denies one of them and logs, or else of the first that
- * denies. An empty set of categories is ASK.
+ * DENY, *verdict comes from the first rule that denies one of them and logs, or, if no such rule logs, from
+ * the first rule that denies. An empty set of categories is ASK.
  */
 enum policy_early policy_check_names(const struct policy *policy, enum policy_channel channel,
                                      unsigned categories, struct text class_name, struct text member_name,
                                      struct policy_verdict *verdict);
 
-/* As policy_check_names, without a member: DENY if every member of the class, whatever its name, would be
+/* The same as policy_check_names, without a member: DENY if every possible member of the class would be
  * denied. */
 enum policy_early policy_check_class(const struct policy *policy, enum policy_channel channel,
                                      unsigned categories, struct text class_name,
                                      struct policy_verdict *verdict);
 
-/* False if no member of the class can be used on this channel, whatever its name; interfaces for callbacks do
- * not count. A metadata query then leaves the class out without reading its members. */
+/* False if every possible member of the class is denied on this channel; interfaces for callbacks do not
+ * count. A metadata query then leaves the class out without reading its members. */
 bool policy_shows_class(const struct policy *policy, enum policy_channel channel, struct text class_name);
 
 /* True if the list of idempotent members has the member. Whether it may be called is decided by

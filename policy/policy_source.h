@@ -2,8 +2,8 @@
 #define JPEER_POLICY_POLICY_SOURCE_H
 /*
  * Holds the current policy and loads it again while it is used (docs/policy.md, "Reload"). A reload replaces
- * the whole policy: its holders keep the old one, and the next call of policy_source_take returns the new
- * one.
+ * the whole policy: its holders keep the old policy, and the next call of policy_source_take returns the new
+ * policy.
  *
  * Any thread. A lock is held while a policy is retained or replaced, but not while a file is read.
  */
@@ -11,8 +11,8 @@
 
 struct policy_source;
 
-/* Loads the policy; errors are those of policy_create. The config's texts are borrowed as long as the source.
- * Caller frees with policy_source_destroy. */
+/* Loads the policy. The errors are the same as for policy_create. The config's texts are borrowed as long as
+ * the source. Caller frees with policy_source_destroy. */
 enum jp_status policy_source_create(const struct policy_config *config, struct policy_source **source,
                                     struct jp_error *error) JP_MUST_CHECK;
 /* The same with this policy, which it takes, even on failure. Such a source cannot be reloaded. JP_NO_MEMORY. */
@@ -40,8 +40,8 @@ void policy_source_reload_and_log(struct policy_source *source);
  * the log says so, and the policy stays. */
 struct policy_watch;
 
-/* With an interval of 0, only policy_watch_reload loads the file again. The source is borrowed and must have a file.
- * JP_NO_MEMORY, JP_IO, JP_LIMIT. */
+/* With an interval of 0, only policy_watch_reload loads the file again. The source is borrowed and must have
+ * a file. JP_NO_MEMORY, JP_IO, JP_LIMIT. */
 enum jp_status policy_watch_start(struct policy_source *source, int64_t interval_ms,
                                   struct policy_watch **watch, struct jp_error *error) JP_MUST_CHECK;
 /* Makes the thread load the file at once, changed or not. Any thread. */

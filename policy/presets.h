@@ -1,8 +1,9 @@
 #ifndef JPEER_POLICY_PRESETS_H
 #define JPEER_POLICY_PRESETS_H
 /*
- * The presets (docs/policy.md, "Presets"): the files of presets/, embedded in the binary, as dangerous.yaml is. The
- * build makes the table from the list in policy/CMakeLists.txt and keeps its order. Constant: any thread.
+ * The presets (docs/policy.md, "Presets"): the files of presets/, embedded in the binary, as dangerous.yaml
+ * is. The build makes the table from the list in policy/CMakeLists.txt and keeps its order. Constant: any
+ * thread.
  */
 #include "base/text.h"
 

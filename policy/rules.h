@@ -3,9 +3,9 @@
 /*
  * One compiled rule and the members that it applies to.
  *
- * A combination of a category and a visibility is one bit, so a rule holds all of its combinations in one number, and
- * set arithmetic shows which combinations a list of rules leaves undecided. Rules are constant once loaded: any
- * thread may read them. They live as long as their arena.
+ * A combination of a category and a visibility is one bit, so a rule holds all of its combinations in one
+ * number, and set arithmetic shows which combinations a list of rules leaves undecided. Rules are constant
+ * once loaded: any thread may read them. They live as long as their arena.
  */
 #include "policy/match.h"
 #include "policy/policy.h"

@@ -22,7 +22,7 @@ struct builder {
 enum {
   QUOTED_MAX = 60,
   ANCHORS_MAX = 256, /* they are searched one by one */
-  TAG_NAMES_MAX = 16 /* libyaml compares each with all before it, within one event */
+  TAG_NAMES_MAX = 16 /* libyaml compares each name with all earlier names, within one event */
 };
 
 static struct text take_yaml_text(const yaml_char_t *string)
@@ -258,7 +258,7 @@ static enum jp_status read_collection(struct builder *builder, const yaml_event_
   if (status != JP_OK)
     return status;
   *node = collection;
-  /* The anchor comes last, so that no node can contain itself. */
+  /* The anchor is added last, so that no node can contain itself. */
   return add_anchor(builder, event, anchor, collection);
 }
 
@@ -309,7 +309,7 @@ static enum jp_status read_stream(struct builder *builder, const struct policy_n
   return status;
 }
 
-/* Counts each "%TAG" in the bytes, also in comments and texts, because a policy needs none. */
+/* Counts each "%TAG" in the bytes, also in comments and texts, because a policy needs no "%TAG". */
 static enum jp_status check_tag_names(const struct builder *builder)
 {
   static const char directive[] = "%TAG";

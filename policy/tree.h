@@ -3,9 +3,9 @@
 /*
  * Makes a small tree with line numbers from libyaml's events, for the policy loader.
  *
- * Accepts one document of strict UTF-8, at most POLICY_TREE_BYTES long and POLICY_TREE_DEPTH levels deep. An alias
- * means the node that its anchor marks: the node is shared, not copied, and can never contain itself. Tags are
- * refused, and so are keys other than scalars. One thread; nodes live as long as the arena.
+ * Accepts one document of strict UTF-8, at most POLICY_TREE_BYTES long and POLICY_TREE_DEPTH levels deep. An
+ * alias means the node that its anchor marks: the node is shared, not copied, and can never contain itself.
+ * Tags are refused, and so are keys other than scalars. One thread; nodes live as long as the arena.
  */
 #include "base/arena.h"
 #include "base/status.h"

@@ -12,9 +12,9 @@ Without an option these are the quick suites: the optimised build, the default J
 for every change: the same tests under sanitizers and -Xcheck:jni, on each JDK, and more. --release has the suites that are
 too slow for every change (tools/test-release). A STEP may be of the quick suites or of --all.
 
---flaky runs each test of a step N times (those alone whose names have the regular expression PATTERN in them), four at once
-and beside a busy process on each core, and names those that failed at least once. Their output is then in build/flaky. An
-interrupted command continues, if the commit is still the same.
+--flaky runs each test of a step N times (only tests whose names match the regular expression PATTERN), four
+at once and together with a busy process on each core, and names the tests that failed at least once. Their
+output is then in build/flaky. An interrupted command continues, if the commit is still the same.
 """
 
 import json
@@ -65,7 +65,8 @@ WITHOUT_ASAN = {"test_application.py", "test_docs_links.py", "test_epochs.py", "
 assert not WITHOUT_JNI & WITHOUT_ASAN
 
 
-# The conformance cases run under -Xcheck:jni on every JDK, integration tests on one: the default one has them under ASan.
+# The conformance cases run under -Xcheck:jni on every JDK, integration tests on one JDK: the default JDK runs
+# them under ASan.
 CHECKED_HOMES = jdks.homes()[-1:]
 
 # Long tests of single-threaded code: under TSan they cost minutes and can find nothing.
@@ -73,7 +74,7 @@ ONE_THREAD = "^test_(evaluate|index|jimage_.*|lint|match|name_index|presets_.*|t
 
 
 def unittests(folder, wanted=lambda name: True):
-    """A command for each module, those with the most to do first."""
+    """A command for each module, the longest modules first."""
     modules = sorted((module for module in (ROOT / folder).glob("test_*.py") if wanted(module.name)),
                      key=lambda module: -module.stat().st_size)
     return [[PYTHON, "-m", "unittest", "discover", "--start-directory", folder, "--buffer", "--pattern", module.name]
@@ -81,7 +82,7 @@ def unittests(folder, wanted=lambda name: True):
 
 
 def over(*transports):
-    """The conformance cases over these transports alone."""
+    """The conformance cases, only over these transports."""
     return [PYTHON, "tests/conformance/run.py", *(f"--transport={name}" for name in transports)]
 
 
@@ -93,8 +94,8 @@ INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-inclu
 # Neither the bench nor the installed libraries: without them a quick run needs two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
                " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
-# All but the bench, whose links at full optimisation take a minute and a half: the build of dev has it, and the step
-# "bench" of tools/test-release.
+# Everything except the bench, because linking it at full optimisation takes a minute and a half. The bench is
+# in the build of dev, and in the step "bench" of tools/test-release.
 RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/messages/all"
                  " tests/model/all tests/ledger/all tests/integration/all")
 # name, description, preset (and targets) to build first, commands, environment
@@ -231,7 +232,8 @@ def count_plain(match):
     return int(match[1]), int(match[2])
 
 
-# The last line of a runner, and how to read it. The last match counts: a runner may show those of others before.
+# The last line of a runner, and how to read it. The last match counts: a runner may show the output of other
+# tests before it.
 RUNNERS = [
     (re.compile(r"^\d+% tests passed, (\d+) tests failed out of (\d+)", re.M), count_ctest),
     (re.compile(r"^Ran (\d+) tests? in .*\n\n(?:OK|FAILED)(?: \((.*)\))?", re.M), count_unittest),
@@ -280,7 +282,8 @@ def run_commands(commands, environment, limit):
 
 
 class Background:
-    """Runs what needs the result of no test, one after another: the builds, then the steps of BACKGROUND."""
+    """Runs the steps that do not need the result of a test, one after another: the builds, then the steps of
+    BACKGROUND."""
 
     def __init__(self, steps, limit):
         self.pool = ThreadPoolExecutor(1)
@@ -332,7 +335,8 @@ FAILURES = [
 
 
 def name_failures(command, environment, output):
-    """The failed tests of a command, each with a shell line that repeats it; the command itself, if it names none."""
+    """The failed tests of a command, each with a shell line that repeats it; the command itself, if it names
+    no test."""
     start = [f"{name}={value}" for name, value in environment.items()]
     found = {re.sub(r"^(?:FAIL|ERROR):? ", "", match[0].strip()): shlex.join([*command, *repeat(match, command)])
              for pattern, repeat in FAILURES for match in pattern.finditer(output)}
@@ -368,7 +372,8 @@ FLAKY_FOLDER = ROOT / "build/flaky"
 
 
 def single_tests(commands):
-    """The name and the command of each test that can be run by itself: of ctest's each, else each command."""
+    """The name and the command of each test that can be run separately: for ctest each of its tests,
+    otherwise each command."""
     for command in commands:
         if command[0] == "ctest":
             listed = subprocess.run([*command, "--show-only=json-v1"], cwd=ROOT, capture_output=True, check=True)

@@ -19,7 +19,7 @@ public final class Garbage {
     held = objects;
   }
 
-  /** Moves all live objects to the old generation, and then makes so many MiB of garbage. */
+  /** Moves all live objects to the old generation, and then makes the given number of MiB of garbage. */
   public static void make(int megabytes) {
     System.gc();
     for (long bytes = (long) megabytes << 20; bytes > 0; bytes -= PIECE_BYTES) {

@@ -37,7 +37,7 @@ static int create(const struct machine *machine)
   return make(&vm, (void **)&env, &args) == JNI_OK ? 0 : 1;
 }
 
-/* As the peer and the java command do, starts the JVM on a second thread. */
+/* Starts the JVM on a second thread, as the peer and the java command do. */
 static void *be_main_thread(void *argument)
 {
   int code = create(argument);

@@ -96,7 +96,7 @@ static struct times times_now(int pid)
   return (struct times){clock_now_ns(), (int64_t)used.tv_sec * 1000000000 + used.tv_nsec};
 }
 
-/* Fills a session, measures, and ends the session before the next one is measured. */
+/* Fills a session, measures, and ends the session before the next session is measured. */
 static enum jp_status measure(const struct wish *wish, unsigned long step, struct times *sum,
                               struct jp_error *error)
 {

@@ -1,8 +1,9 @@
 """client.py LIBRARY WORKLOAD WARM_SECONDS ARGUMENT...: one workload through one library, in its own process.
 
-LIBRARY is a module of this folder, whose class Library takes the arguments and calls Java. The program is warm when it
-writes "ready". From then on it answers each line, a number of seconds, by a line of JSON: `figure`, and `count` (the
-number of elements) if the figure is about several elements. The program ends when its input ends.
+LIBRARY is a module of this folder. Its class Library takes the arguments and calls Java. The program is warm
+when it writes "ready". From then on it answers each line, a number of seconds, by a line of JSON: `figure`,
+and `count` (the number of elements) if the figure is about several elements. The program ends when its input
+ends.
 """
 
 import importlib

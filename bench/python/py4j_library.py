@@ -72,7 +72,7 @@ class Library:
         return self.java.lang.Integer.parseInt
 
     def number_error(self):
-        return Py4JJavaError  # its cause is the Java exception, which has the class
+        return Py4JJavaError  # its cause is the Java exception, which shows the class
 
     def object_class(self):
         return self.java.lang.Object
@@ -81,7 +81,7 @@ class Library:
         return self.java.util.ArrayList(numbers)
 
     def sort(self, numbers, compare):
-        # Not numbers.sort: Py4J gives that name to the sort method of Python's lists.
+        # numbers.sort cannot be used: in Py4J this name is the sort method of Python's lists.
         self.java.util.Collections.sort(numbers, Comparator(compare))
 
     def close(self):

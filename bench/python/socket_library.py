@@ -1,6 +1,6 @@
-"""Stands in for a library: a blocking socket that sends as many bytes as a call of jpeer, and awaits as many as the
-answer has. If this file is run as a program (arguments SENT RECEIVED), it is the other end, which prints its port and
-serves one connection.
+"""Stands in for a library: a blocking socket that sends as many bytes as a request of jpeer has, and receives
+as many bytes as the answer has. If this file is run as a program (arguments SENT RECEIVED), it is the other
+end, which prints its port and serves one connection.
 """
 
 import socket

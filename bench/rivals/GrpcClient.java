@@ -8,11 +8,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
-/** The load for gRPC: a channel is a connection, and a call's end begins the next one, on Netty's own threads. */
+/** The load for gRPC: a channel is a connection, and the end of a call begins the next call, on Netty's own
+ * threads. */
 public final class GrpcClient {
   private GrpcClient() {}
 
-  /** Calls of one lane, each made when the one before has ended. */
+  /** The calls of one lane. Each is made when the previous call has ended. */
   private static final class Caller implements StreamObserver<int[]> {
     private final Channel channel;
     private final Load load;

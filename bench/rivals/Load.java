@@ -12,15 +12,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One measurement by a client in Java: calls that are not measured, then calls for some seconds. The figures have the
- * names and meanings of those of jpeer-bench. The process makes many measurements, so that its code is compiled.
+ * One measurement by a client in Java: calls that are not measured, then calls for some seconds. The figures
+ * have the same names and meanings as in jpeer-bench. The process makes many measurements, so that its code
+ * is compiled.
  */
 final class Load {
   private static final double TICKS_PER_SECOND = 100; // the unit of /proc/PID/stat
 
   /** How a kind of client makes calls. */
   interface Protocol {
-    /** Keeps the load's lanes busy, spread over so many connections, until each has to stop. */
+    /** Keeps the load's lanes busy, spread over the given number of connections, until each has to stop. */
     void run(Load load, int connections) throws Exception;
   }
 
@@ -95,7 +96,8 @@ final class Load {
     failure = thrown;
   }
 
-  /** Measuring begins when the warm-up is over and every lane has had an answer, so is connected. */
+  /** The measurement begins when the warm-up has ended and every lane has received an answer (and so is
+   * connected). */
   private void warm(long now, boolean isFirst) {
     boolean isWarm = answers.incrementAndGet() >= warmUp;
     int count = isFirst ? connected.incrementAndGet() : connected.get();

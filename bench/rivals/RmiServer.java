@@ -5,7 +5,7 @@ import java.rmi.Remote;
 import java.rmi.server.UnicastRemoteObject;
 import java.util.Base64;
 
-/** A remote object. The printed address contains the serialized stub, so that no registry is needed. */
+/** A remote object. The printed address contains the serialized stub, so that a registry is not needed. */
 public final class RmiServer implements RmiCalculator {
   private RmiServer() {}
 

@@ -2,7 +2,7 @@
 #define JPEER_TESTS_BENCH_STAGES_ALLOCATIONS_H
 /*
  * Counts the C heap's allocations of one thread, the JVM's own among them: this executable's malloc wraps the C
- * library's. Only built without sanitizers, which have their own malloc.
+ * library's. Built only without sanitizers, because sanitizers have their own malloc.
  */
 #include <stdbool.h>
 #include <stdint.h>

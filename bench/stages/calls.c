@@ -186,8 +186,8 @@ static uint32_t read_receiver(const struct calls *calls)
   return (uint32_t)strtoul(ref_in(answer, strlen(workloads[WORKLOAD_NEW_DELETE].answer)).data, NULL, 10);
 }
 
-/* A new object of the session, for the workloads with a receiver; the sessions of others stay empty if each request
- * names its own. */
+/* A new object of the session, for the workloads with a receiver; the sessions of other workloads remain
+ * empty, if each request names its own session. */
 static void make_receiver(struct calls *calls)
 {
   if (calls->workload->call != NULL && !calls->workload->call->has_receiver)

@@ -11,7 +11,7 @@ enum cut {
   CUT_READ, /* the message is validated and its envelope read; an answer's envelope is written around null */
   CUT_DECODE,  /* the params are decoded into an operation */
   CUT_FRAME,   /* a frame of local references is pushed; what an earlier call has left is released */
-  CUT_RESOLVE, /* the member, which was called before, and its kept verdict are found */
+  CUT_RESOLVE, /* the member and its kept verdict are found (the member was called before) */
   CUT_INVOKE,  /* the arguments are converted, the member is called, its outcome is read */
   CUT_WRITE,   /* the result is written instead of null */
   CUT_NONE,    /* not cut off: rpc_service.serve, with sessions */

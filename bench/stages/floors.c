@@ -66,7 +66,7 @@ static void run_ints(struct floors *floors, uint64_t iterations)
     sum_ints(floors);
 }
 
-/* Trusts its text: as fast as a loop over digits can be. */
+/* Does not check its text, so that it is as fast as a loop over digits can be. */
 static void parse(const char *p, jint *out)
 {
   for (size_t i = 0; i < STAGES_NUMBERS; i++, p++) {

@@ -1,8 +1,8 @@
 #ifndef JPEER_TESTS_BENCH_STAGES_FLOORS_H
 #define JPEER_TESTS_BENCH_STAGES_FLOORS_H
 /*
- * The cost of each workload in the JVM alone: the JNI calls that it needs, from prepared values; and for `ints` also a
- * bare parse of the numbers. Call on the thread of the env.
+ * The cost of the JVM's part of each workload: the JNI calls that it needs, with prepared values; for `ints`
+ * also the cost of only parsing the numbers. Call on the thread of the env.
  */
 #include "workloads.h"
 

@@ -211,7 +211,7 @@ out:
   return well;
 }
 
-/* The limits are the command line's standard ones. */
+/* The limits are the defaults of the command line. */
 static const struct rpc_limits limits = {
     .max_depth = 128,
     .max_batch = 1000,

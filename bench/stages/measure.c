@@ -16,8 +16,8 @@ const char *const stage_names[STAGES] = {
 /* The timed runs: the cuts of a call, then the floors. */
 enum { RUN_JNI = CUTS, RUN_PARSED, RUNS };
 
-/* The time of a stage is the time of the run `to` minus the times of `from` and `other_from`; -1: nothing to subtract.
- * */
+/* The time of a stage is the time of the run `to` minus the times of `from` and `other_from`; -1: nothing to
+ * subtract. */
 static const struct stage_row {
   int to;
   int from;
@@ -161,8 +161,8 @@ bool measure_workload(struct calls *calls, struct floors *floors, enum workload_
   measurement->iterations = 1 + config->iterations / workloads[id].iteration_share;
   choose_runs(measurement);
   bool well = true;
-  for (int round = -1; well && round < (int)config->rounds;
-       round++) /* the first one is for Java's compilers */
+  /* The first round lets Java's compilers finish. */
+  for (int round = -1; well && round < (int)config->rounds; round++)
     for (int what = 0; what < RUNS; what++)
       if (measurement->runs[what]) {
         time_run(measurement, what, round < 0 ? 0 : (unsigned)round);

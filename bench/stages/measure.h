@@ -22,7 +22,7 @@ extern const char *const stage_names[STAGES];
 
 /* Per iteration: nanoseconds of the thread's processor time, and C allocations. */
 struct figure {
-  bool is_known; /* false: the workload has no such stage */
+  bool is_known; /* false: the workload does not have this stage */
   double median_ns;
   double least_ns;
   double allocations;

@@ -49,8 +49,9 @@ struct workload {
   const char *request;
   /* The answer to the first request. The answer of WORKLOAD_NEW_DELETE ends before the ref. */
   const char *answer;
-  unsigned iteration_share;         /* a round has `iterations` (measure.h) divided by this */
-  const struct workload_call *call; /* binary messages instead of request and answer; NULL: those are JSON */
+  unsigned iteration_share; /* a round has `iterations` (measure.h) divided by this */
+  /* binary messages instead of request and answer; NULL: request and answer are JSON */
+  const struct workload_call *call;
 };
 
 extern const struct workload workloads[WORKLOADS];

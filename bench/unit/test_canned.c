@@ -2,7 +2,7 @@
 
 #include "unit.h"
 
-/* Sends one request to the floor: its answer must be the one that the generator expects. */
+/* Sends one request to the floor: its answer must be the answer that the generator expects. */
 static void ask(const struct canned *canned, const struct workload_step *step, unsigned batch)
 {
   struct workload_text request;

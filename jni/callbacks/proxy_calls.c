@@ -1,6 +1,6 @@
 /*
- * A call of a proxy's method: from the native methods of jpeer.peer.Callback to what the method returns or
- * throws.
+ * A call of a proxy's method: from the native methods of jpeer.peer.Callback to the result or the exception
+ * of the method.
  *
  * Application code can reach the peer's callback classes, so the native methods check all their parameters: a
  * handler by its number, a wait by its number and its thread, arguments by their classes.
@@ -37,7 +37,7 @@ struct open_call {
   struct jvm *jvm;
   struct callback_proxy *proxy; /* held */
   const struct callback_method *method;
-  struct rpc_callback_call *hooked; /* of the hooks */
+  struct rpc_callback_call *hooked; /* rpc's part of the call, from the hook `open` */
   struct jvm_waiter *waiter;        /* of a thread that parks; else NULL */
   struct jvm_thread *own;           /* of a thread that waits in C; other threads only compare it */
   jobject waiting; /* global: the Java object that a parked thread waits in; NULL: the thread waits in C */
@@ -94,7 +94,7 @@ static void release_call(JNIEnv *env, struct open_call *call)
   free(call);
 }
 
-/* Removes the call from the list, which releases it; the caller still holds it. */
+/* Removes the call from the list, and ends the list's hold of the call. The caller's hold remains. */
 static void unlist_call(struct open_call *call)
 {
   pthread_mutex_lock(&calls.lock);
@@ -197,8 +197,9 @@ static bool make_argument(struct passing *passing, const struct jvm_type *declar
 }
 
 /*
- * Between jvm_request_begin and jvm_request_end. arguments: an Object[], NULL for none; primitives are boxed.
- * The outcomes are in the request's arena; their refs are in its objects. NULL: *failed is an OUTCOME_ERROR.
+ * Between jvm_request_begin and jvm_request_end. arguments: an Object[]; NULL: no arguments; primitives are
+ * boxed. The outcomes are in the request's arena; their refs are in its objects. NULL: *failed is an
+ * OUTCOME_ERROR.
  */
 static const struct outcome *make_arguments(const struct jvm_request *request,
                                             const struct callback_method *method, jobjectArray arguments,
@@ -289,7 +290,7 @@ static bool convert_result(const struct jvm_request *request, const struct callb
 
 /* ---- the end of a call ---- */
 
-/* For failures outside a nested worker. */
+/* Used for failures that happen outside a nested worker. */
 static struct callback_result make_exception(struct jvm *jvm, JNIEnv *env, int code, struct text message)
 {
   struct jvm_thread passing;
@@ -413,7 +414,7 @@ static void fail_misfit(struct running *running, const struct outcome *failed)
   running->hooks->log_misfit(running->call->hooked, text_of(running->failure.text));
 }
 
-/* False: the failure says why there is no result. */
+/* False: the call has no result, and the failure says why. */
 static bool read_answer(struct running *running, const struct jvm_request *request)
 {
   struct outcome failed = {.kind = OUTCOME_VOID};
@@ -452,8 +453,9 @@ static void take_answer(struct running *running)
 
 static bool was_interrupted(struct running *running)
 {
-  /* An interrupt wakes a wait in C. An earlier interrupt was noticed in Java, and one during a nested request
-   * may have woken another wait. */
+  /* Asks Java only if the flag may be set. An interrupt during a wait in C sets is_interrupted. If the
+   * interrupt came before the call, Java has passed the flag, and must_ask is set. After a nested request
+   * must_ask is set too, because an interrupt during that request may have woken another wait. */
   const struct open_call *call = running->call;
   if (call->own != NULL && !running->must_ask &&
       !(*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted))
@@ -651,7 +653,7 @@ struct default_run {
   jvalue arguments[ARGUMENTS_MAX];
 };
 
-/* JNI does not check the types. */
+/* Checks the object's type, because JNI does not check it. */
 static bool read_argument(struct default_run *run, struct jvm_type *type, jobject object, jvalue *out)
 {
   JNIEnv *env = run->env;

@@ -3,8 +3,8 @@
 /* Calls of proxies' methods, through the native methods of the peer's callback classes. */
 #include "jni/runtime/machine.h"
 
-/* Finds the ids of the classes, which must be defined already, and binds their native methods. False: one is
- * missing. */
+/* Finds the ids of the classes and binds their native methods. The classes must be defined already. False:
+ * one is missing. */
 bool callback_natives_bind(JNIEnv *env, struct jvm *jvm);
 
 #endif

@@ -90,7 +90,7 @@ static jobjectArray make_trace(struct jvm_thread *thread, const struct jvm_callb
   return trace;
 }
 
-/* A throwable keeps its own trace if its class has no writable one or a method throws. */
+/* A throwable keeps its own trace if its class has no writable trace or a method throws. */
 static void set_trace(struct jvm_thread *thread, jobject throwable,
                       const struct jvm_callback_thrown *described)
 {

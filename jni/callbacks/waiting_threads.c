@@ -1,5 +1,5 @@
-/* Threads inside calls of callbacks: binding a struct jvm_thread to one, and waking those that wait in
- * Java. */
+/* Threads inside calls of callbacks: binding a struct jvm_thread to such a thread, and waking the threads
+ * that wait in Java. */
 #include "jni/callbacks/waiting_threads.h"
 
 #include "base/process_limits.h"
@@ -16,7 +16,7 @@ enum { STACK_MIN = 256 * 1024 };
 /* ---- waiters ---- */
 
 /*
- * What the waking thread has to do for a waiter. Under the lock of `pending`.
+ * The task of the waking thread for a waiter. Under the lock of `pending`.
  *
  * | state               | what holds                                    | who leaves it, on what |
  * | JVM_WAITER_UNLISTED | the waiter is not in the list                 | list_for_thread        |
@@ -39,7 +39,7 @@ struct jvm_waiter {
   struct jvm *jvm;
   jobject waiting;     /* global */
   jobject java_thread; /* global */
-  const JNIEnv *env;   /* of java_thread; if that is virtual, of its carrier when the call began */
+  const JNIEnv *env;   /* of java_thread; if java_thread is virtual, of its carrier when the call began */
   atomic_uint holders;
 
   /* Under the lock of `pending`: */
@@ -109,7 +109,7 @@ static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
   (*env)->ExceptionClear(env);
 }
 
-/* On the calling thread, in the last moments of a JVM. */
+/* Does the task on the calling thread, in the last moments of a JVM. */
 static void attach_and_run(struct jvm_waiter *waiter, enum jvm_waiter_state what)
 {
   struct jvm *jvm = waiter->jvm;
@@ -239,7 +239,7 @@ void jvm_thread_destroy(struct jvm_thread *thread)
     return;
   struct jvm *jvm = thread->jvm;
   struct jvm_attachment attachment;
-  /* A stopped JVM has already dropped what it held for the thread. */
+  /* A stopped JVM has already released its references for the thread. */
   if (!atomic_load(&jvm->has_stopped) && jvm_attach(jvm, &attachment)) {
     thread->env = attachment.env;
     jvm_thread_fini(thread);

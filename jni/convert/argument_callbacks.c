@@ -8,9 +8,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { PROXY_REFERENCES = 16 }; /* besides one reference for each interface */
+enum { PROXY_REFERENCES = 16 }; /* in addition to one reference for each interface */
 
-/* The greatest number of proxies of one ID, which are searched one after the other. */
+/* The greatest number of proxies of one ID. These proxies are searched one after the other. */
 enum { PROXIES_MAX = 256 };
 
 enum giving_purpose {
@@ -155,7 +155,7 @@ static bool has_form(const struct giving *giving, const struct callback_kind *ki
          (giving->purpose == GIVES_CLASS || callback_kind_has_function(kind, &form));
 }
 
-/* False: the outcome says why. *out stays NULL if the proxy was collected or does not match. */
+/* False: the outcome says why. *out remains NULL if the proxy was collected or does not match. */
 static bool use_proxy(struct giving *giving, uint64_t number, jobject *out)
 {
   jobject handler;
@@ -200,8 +200,8 @@ static bool fail_to_make(struct giving *giving, enum jp_status status, const str
                                                                 : argument_fail_memory(giving->conversion);
 }
 
-/* Makes a proxy of the ID, whose newest proxy was `newest`. *out stays NULL if another thread has made one
- * first. */
+/* Makes a proxy of the ID, whose newest proxy was `newest`. *out remains NULL if another thread has made a
+ * proxy first. */
 static bool make_proxy(struct giving *giving, struct callback_kind *kind, jobject kind_object,
                        uint64_t newest, jobject *out)
 {
@@ -257,7 +257,7 @@ static bool make_first(struct giving *giving, uint64_t newest, jobject *out)
   return is_right;
 }
 
-/* Sets giving->function if the parameter's declaration adds to what the interfaces declare. */
+/* Sets giving->function if the parameter's declaration is more specific than the interfaces. */
 static void take_function(struct giving *giving)
 {
   struct conversion *conversion = giving->conversion;

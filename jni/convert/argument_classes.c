@@ -1,5 +1,5 @@
 /* Finds the class for a name in a request: by the loader that the request names, by the loader of the class
- * that it names, or by jni/loaders. */
+ * that the request names, or by jni/loaders. */
 #include "jni/convert/arguments.h"
 
 #include "base/process_limits.h"
@@ -139,8 +139,8 @@ static void fail_to_find(struct conversion *conversion, struct text name, const 
   (*conversion->thread->env)->DeleteLocalRef(conversion->thread->env, thrown);
 }
 
-/* Asks the loader of the operation's class, because that class finds its neighbours by this loader. True: the
- * search ends, with a class or an exception. */
+/* Asks the loader of the operation's class, because that loader also finds the classes that the operation's
+ * class uses. True: the search ends, with a class or an exception. */
 static bool ask_beside(struct conversion *conversion, struct text name, struct class_finding *finding)
 {
   struct jvm_thread *thread = conversion->thread;
@@ -193,8 +193,8 @@ static bool is_type_declared(const struct jvm_type *type, struct text name)
   return type->kind == 'L' && text_ends_with(type->name, name);
 }
 
-/* True if a parameter or field of the class or of a superclass has this array type, or an array of it. Then
- * the member itself makes the JVM load the array class anyway. */
+/* True if a parameter or field of the class or of a superclass has this array type, or an array of it. In
+ * that case the member itself makes the JVM load the array class anyway. */
 static bool is_array_declared(struct jvm_thread *thread, struct jvm_class *class, struct text name)
 {
   const struct member_table *members = member_table_of(thread, class);

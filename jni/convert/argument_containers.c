@@ -12,10 +12,11 @@
 #include <string.h>
 
 enum { ACC_ABSTRACT = 0x0400 };
-/* TEXT_MAX: a longer text becomes a String before the bulk copy, which would only copy the text once more. */
+/* TEXT_MAX: a longer text is made a String before the bulk copy, because the bulk copy would only copy the
+ * text once more. */
 enum { CHUNK = 512, TEXT_MAX = 1024, FIRST_ROOM = 256 };
 
-/* What a bulk copy sets: the elements of a collection or array, or a map's values, or its keys. */
+/* The part that a bulk copy sets: the elements of a collection or array, the values of a map, or its keys. */
 struct column {
   struct jvm_class *component; /* of an array, or declared; NULL: any object, or for keys a String */
   jbyte *letters;
@@ -36,7 +37,7 @@ struct bulk_copy {
   size_t count;
   struct column elements;
   struct column keys; /* FILLS_MAP */
-  jobject made_keys;  /* a Set of the keys that are no Strings; NULL: all keys are Strings */
+  jobject made_keys;  /* a Set of the keys that are not Strings; NULL: all keys are Strings */
   uint16_t *units;
   size_t unit_count;
   size_t unit_room;
@@ -165,7 +166,8 @@ static bool put_key(struct bulk_copy *copy, struct text key, struct argument_pat
   return true;
 }
 
-/* Returns how many were copied: less than given only if a key equals an earlier one. */
+/* Returns the number of copied entries, which is smaller than the given number only if a key equals an
+ * earlier key. */
 static jint call_java(struct bulk_copy *copy, jcharArray units)
 {
   JNIEnv *env = copy->conversion->thread->env;
@@ -286,8 +288,8 @@ static bool find_named_key_class(struct conversion *conversion, const struct op_
   return *found != NULL || argument_fail_memory(conversion);
 }
 
-/* Finds the class of the keys; NULL if they stay Strings, because String is declared or fits the declared
- * type. False: the keys cannot be made; the outcome says why. */
+/* Finds the class of the keys; NULL if the keys are not converted, because String is declared or fits the
+ * declared type. False: the keys cannot be made; the outcome says why. */
 static bool find_key_class(struct conversion *conversion, const struct op_value *value,
                            struct jvm_class **found)
 {
@@ -414,7 +416,7 @@ static bool set_elements(struct conversion *conversion, struct jvm_class *compon
                          const struct op_value *value, jobjectArray array)
 {
   JNIEnv *env = conversion->thread->env;
-  /* Elements of these classes are mostly primitives and texts, which the bulk copy sets many at a time. */
+  /* Elements of these classes are mostly primitives and texts. The bulk copy sets many of them at a time. */
   if (component->maker == MAKER_STRING || component->maker == MAKER_WRAPPER ||
       text_equal(component->name, TEXT("java.lang.Object"))) {
     struct bulk_copy copy = {.conversion = conversion, .object = array, .kind = FILLS_ARRAY};
@@ -602,8 +604,8 @@ static bool is_exact(const struct jvm_type *bound, const struct jvm_type *declar
 }
 
 /* The class's own type arguments are exact, and the parameter may declare less: a class that extends
- * HashMap<Integer, Float> has them for a parameter Map<?, ? extends Number>, too. What only the parameter
- * declares is kept. */
+ * HashMap<Integer, Float> has them for a parameter Map<?, ? extends Number>, too. A type argument that only
+ * the parameter declares is kept. */
 static const struct element_types *merge_elements(const struct element_types *bound,
                                                   const struct element_types *declared, struct arena *arena)
 {
@@ -622,8 +624,8 @@ static const struct element_types *merge_elements(const struct element_types *bo
   return merged;
 }
 
-/* The element types of a new object, by the parameter and by the object's class. Of the JDK's classes only
- * those with String elements fix a type argument. */
+/* The element types of a new object, by the parameter and by the object's class. Among the JDK's classes,
+ * only classes with String elements fix a type argument. */
 static const struct element_types *find_elements(struct conversion *conversion, struct jvm_class *class)
 {
   const struct element_types *declared = conversion->elements;
@@ -640,8 +642,8 @@ static const struct element_types *find_elements(struct conversion *conversion, 
   return conversion->bound.elements;
 }
 
-/* Makes the content of an Optional from the list's one element. *out stays NULL on failure; the outcome says
- * why. */
+/* Makes the content of an Optional from the list's one element. *out remains NULL on failure; the outcome
+ * says why. */
 static void make_content(struct conversion *conversion, const struct op_value *element, jobject *out)
 {
   const struct element_types *elements = conversion->elements;

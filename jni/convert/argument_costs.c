@@ -156,7 +156,7 @@ static unsigned cost_collection(struct conversion *conversion, struct jvm_class 
 }
 
 /* For a parameter of the class Object, Number, CharSequence, ...: the class that the value's form suggests
- * must be a subtype. An array's always is: no cost is asked for. */
+ * must be a subtype. The element type of an array is always fixed, so no cost is needed. */
 static unsigned cost_natural(struct conversion *conversion, struct jvm_class *class,
                              const struct op_value *value)
 {

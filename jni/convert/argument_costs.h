@@ -1,7 +1,7 @@
 #ifndef JPEER_JNI_CONVERT_ARGUMENT_COSTS_H
 #define JPEER_JNI_CONVERT_ARGUMENT_COSTS_H
 /*
- * What a bare value costs when overloads are chosen by cost (jni/resolve/overload.h, step 4).
+ * The cost of a bare value when overloads are chosen by cost (jni/resolve/overload.h, step 4).
  *
  * A value that strict or loose invocation accepts costs ARGUMENT_COST_STRICT or ARGUMENT_COST_LOOSE. A value
  * of the right kind that does not fit costs ARGUMENT_COST_MISFIT more than the table says. Conversions that
@@ -11,11 +11,10 @@
  *   number    float 3, Float 4; String 9; integer types: misfit
  *   boolean   String 9
  *   text      char 3, Character 4; an enum's constant 4; other primitives 8 and their wrappers 9, by the
- *   number or
- *             boolean that the text is
+ *             number or boolean that the text is
  *   array     ArrayList and other lists 3, other collections 4; an array 5 and its dearest element
- *   callback  an interface that is no functional one 3; one whose function has another number of parameters:
- *   misfit
+ *   callback  an interface that is not functional 3; an interface whose function has another number of
+ *             parameters: misfit
  *   object    HashMap and other maps 3
  *   null      a primitive: misfit
  *

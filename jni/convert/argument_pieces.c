@@ -1,4 +1,5 @@
-/* What was sent in pieces, before its place was known, becomes what the place declares. */
+/* Converts a value that was sent in pieces, when its place was not known yet, to the type that the place
+ * declares. */
 #include "jni/convert/arguments.h"
 #include "jni/convert/results.h"
 #include "jni/runtime/strings.h"
@@ -7,7 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { LONG_DIGITS = 18 }; /* as many fit in a long always */
+enum { LONG_DIGITS = 18 }; /* a long always has room for this number of digits */
 
 enum reading {
   PIECE_READ,
@@ -137,7 +138,7 @@ static enum reading read_map(struct conversion *conversion, jobjectArray entries
 
 enum container { NO_CONTAINER, LIST_CONTAINER, MAP_CONTAINER };
 
-/* Of the classes that lists and maps without a type become. */
+/* Recognises the classes that lists and maps without a type become. */
 static enum container find_container(struct conversion *conversion, jobject object, jobject named)
 {
   const struct jvm_known *known = &conversion->thread->jvm->known;
@@ -183,7 +184,8 @@ static enum reading read_value(struct conversion *conversion, jobject object, jo
   return reading;
 }
 
-/* Makes the object of another class what is declared. *made: a new local reference, or the object itself. */
+/* Converts an object of another class to the declared type. *made: a new local reference, or the object
+ * itself. */
 static bool remake(struct conversion *conversion, struct jvm_class *declared, jobject object, jobject named,
                    jobject *made)
 {
@@ -200,7 +202,8 @@ static bool remake(struct conversion *conversion, struct jvm_class *declared, jo
                        TEXT_ARGS(declared->name));
 }
 
-/* Fits one element, key or value. *made: a new local reference, or the object itself, which has become what is declared. */
+/* Fits one element, key or value. *made: a new local reference, or the object itself, whose contents were
+ * converted in place. */
 static bool fit_object(struct conversion *conversion, struct jvm_class *declared, jobject object,
                        jobject named, jobject *made)
 {
@@ -214,7 +217,7 @@ static bool fit_object(struct conversion *conversion, struct jvm_class *declared
          fit_container(conversion, object, named);
 }
 
-/* Fits the elements of a list; path is that of the first one. */
+/* Converts the elements of a list; path is the path of the first element. */
 static bool fit_elements(struct conversion *conversion, struct jvm_class *declared, jobject list,
                          jobject named, struct argument_path *path)
 {
@@ -241,7 +244,7 @@ static bool fit_elements(struct conversion *conversion, struct jvm_class *declar
   return true;
 }
 
-/* Fits the value of a map's entry, and makes its key what is declared: keys[path->index]. */
+/* Converts the value of a map's entry, and converts its key, keys[path->index], to the declared type. */
 static bool fit_entry(struct conversion *conversion, struct jvm_class *declared, struct jvm_class *key_class,
                       jobject entry, jobject named, struct argument_path *path, jobjectArray keys,
                       bool *has_new_key)
@@ -292,7 +295,7 @@ static void put_entries(struct conversion *conversion, jobject map, jobjectArray
   }
 }
 
-/* Gives the map other keys. If two of them are the same, the map keeps those that it had. */
+/* Replaces the map's keys. If two of the new keys are equal, the map keeps its old keys. */
 static bool replace_keys(struct conversion *conversion, jobject map, jobjectArray entries, jobjectArray keys)
 {
   JNIEnv *env = conversion->thread->env;

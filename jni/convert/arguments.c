@@ -34,7 +34,7 @@ static struct text describe_levels(struct arena *arena, const struct argument_pa
 {
   size_t indexes[SHOWN_LEVELS];
   size_t depth = 0;
-  /* The path leads outwards, so that the outermost levels overwrite the others. */
+  /* The path is visited from inside to outside, so that the outermost levels overwrite the inner levels. */
   for (; path != NULL && path->outer != NULL; path = path->outer)
     indexes[depth++ % SHOWN_LEVELS] = path->index;
   struct text levels = TEXT("");
@@ -287,7 +287,7 @@ static bool make_class(struct conversion *conversion, const struct op_value *val
   if (type.base == 'L' && !argument_ask(conversion, OP_MEMBER_STATIC_FIELD, type.name, TEXT("class")))
     return false;
   bool is_primitive = type.base != 'L' && type.dimensions == 0;
-  /* Class.forName does not find a primitive type, but it finds an array of one. */
+  /* Class.forName does not find a primitive type, but it finds an array of a primitive type. */
   if (is_primitive)
     type.dimensions = 1;
   struct class_finding finding;
@@ -423,7 +423,8 @@ static bool make_natural(struct conversion *conversion, struct jvm_class *class,
   return argument_check_instance(conversion, value, *out, class);
 }
 
-/* Uses the object of a ref. What was sent in pieces becomes what its place declares, as if it had been sent whole. */
+/* Uses the object of a ref. A value that was sent in pieces is converted to the type that its place declares,
+ * as if it had been sent whole. */
 static bool use_object(struct conversion *conversion, const struct op_value *value, jobject object)
 {
   jobject named;
@@ -447,8 +448,8 @@ static bool get_element(struct conversion *conversion, const struct op_value *va
   return false;
 }
 
-/* Makes an object of the class (NULL for a null). Ignores the type that the value declares, which the caller
- * has read. */
+/* Makes an object of the class (NULL for a null). Ignores the type that the value declares, because the
+ * caller has read it already. */
 static bool make_object(struct conversion *conversion, struct jvm_class *class, const struct op_value *value,
                         jobject *out)
 {
@@ -612,7 +613,7 @@ static bool convert_to_primitive(struct conversion *conversion, const struct arg
   return true;
 }
 
-/* The class that a type variable stands for, if the value declares no type itself. NULL: none, or it cannot
+/* The class to which a type variable is bound, if the value itself declares no type. NULL: none, or it cannot
  * be loaded. */
 static struct jvm_class *find_bound_class(struct conversion *conversion, const struct op_value *value)
 {

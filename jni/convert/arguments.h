@@ -60,8 +60,8 @@ struct conversion {
   } made;                      /* the last array of primitives */
   struct conversion_out *outs; /* for the arguments with `out`; NULL: none */
   size_t out_count;
-  jobject loader; /* the loader that the operation names; no other is asked for classes. NULL: none */
-  /* asked first if `loader` is NULL: the loader of this class; may be NULL */
+  jobject loader; /* the loader that the operation names; no other loader is asked for classes. NULL: none */
+  /* if `loader` is NULL, the loader of this class is asked first; may be NULL */
   const struct jvm_class *beside;
   struct {
     struct text name;
@@ -84,13 +84,13 @@ struct argument_plan {
   struct jvm_class *from_class; /* if from is 'L' */
   struct jvm_type *to;          /* the parameter's type, or a variable-arity element's; borrowed */
   bool is_whole_number;         /* from is 'I' or 'J', like the parameter */
-  /* The declared type may say more than its erasure. False for primitives, wrappers and Strings. */
+  /* True if the declared type may say more than its erasure; false for primitives, wrappers and Strings. */
   bool may_declare;
   /* The proxy that was made to choose the overload was made for a parameter without a declared function. */
   bool is_plain_callback;
 };
 
-/* The fast path for most whole numbers, whose written form is the member's type; false: use
+/* The fast path for most whole numbers: the number has the type of the parameter already. False: use
  * argument_convert. */
 static inline bool argument_read_whole_number(const struct argument_plan *plan, const struct op_value *value,
                                               jvalue *out)
@@ -109,8 +109,8 @@ static inline bool argument_read_whole_number(const struct argument_plan *plan, 
 bool argument_convert(struct conversion *conversion, const struct argument_plan *plan,
                       const struct op_value *value, jobject object, jvalue *out);
 
-/* The class that the value's own form suggests: Integer, Long, Double, String, ArrayList, HashMap, ... For a
- * value that is no primitive. NULL: memory is short, or an exception is pending. */
+/* The class that the value's own form suggests: Integer, Long, Double, String, ArrayList, HashMap, ... The
+ * value is not a primitive. NULL: memory is short, or an exception is pending. */
 struct jvm_class *argument_natural_class(struct jvm_thread *thread, const struct op_value *value);
 /* Makes an element of any other value; its declared type must be a subtype of the class. */
 bool argument_make_element(struct conversion *conversion, struct jvm_class *class,
@@ -135,19 +135,19 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
 bool argument_make_collection(struct conversion *conversion, struct jvm_class *class,
                               const struct op_value *value, jobject *out);
 /*
- * Converts the elements of a List or Map that was sent in pieces to the declared element types (conversion->elements, not
- * NULL), in the object itself, which no other code has yet. Elements that the pieces gave as objects, or with a type that
- * has no text, remain. named: a Map whose keys are the objects that the pieces named by ref, which stay unchanged; NULL:
- * none.
+ * Converts the elements of a List or Map that was sent in pieces to the declared element types
+ * (conversion->elements, not NULL), in the object itself, because no other code has a reference to it yet.
+ * Elements that the pieces gave as objects, or with a type that has no text, remain. named: a Map whose keys
+ * are the objects that the pieces named by ref, which are not changed; NULL: no keys were named.
  */
 bool argument_fit_pieces(struct conversion *conversion, jobject object, jobject named);
-/* Returns the proxy of an OP_CALLBACK, or makes one: with the interfaces that the value names, or else with
- * the class, and with the declared function of the parameter (conversion->elements). Asks the judge about
- * each method that the client would be sent. */
+/* Returns the proxy of an OP_CALLBACK, or makes a proxy: with the interfaces that the value names, or else
+ * with the class, and with the declared function of the parameter (conversion->elements). Asks the judge
+ * about each method that the client would be sent. */
 bool argument_make_callback(struct conversion *conversion, struct jvm_class *class,
                             const struct op_value *value, jobject *out);
-/* Returns a proxy of an OP_CALLBACK that names its interfaces, to learn its class, whatever the parameter
- * declares. *has_function: the proxy was made for a parameter with a declared function. */
+/* Returns a proxy of an OP_CALLBACK that names its interfaces, to find its class, without regard to the
+ * parameter's declaration. *has_function: the proxy was made for a parameter with a declared function. */
 bool argument_type_callback(struct conversion *conversion, const struct op_value *value, jobject *out,
                             bool *has_function);
 
@@ -192,7 +192,7 @@ bool argument_fail_fit(struct conversion *conversion, const struct op_value *val
                        enum op_scalar_fit fit);
 /* Checks the digits of a text that becomes a primitive; other values pass. */
 bool argument_check_text(struct conversion *conversion, const struct op_value *value);
-/* Checks that the object, which may be NULL, is an instance of the class. */
+/* Checks that the object is NULL or an instance of the class. */
 bool argument_check_instance(struct conversion *conversion, const struct op_value *value, jobject object,
                              struct jvm_class *class);
 static inline bool argument_fail_memory(struct conversion *conversion)

@@ -8,9 +8,10 @@
 #include <string.h>
 
 /*
- * Evaluates the method by its named class and, if that denies it, by its supertypes. A supertype counts only
- * if the denial comes from the default action, a rule for every class, or deny-jdk-internals: a caller that
- * named the supertype would run the same code. *by: the supertype; absent if the named class has decided.
+ * Evaluates the method by its named class and, if this verdict is a denial, by the supertypes of the class. A
+ * supertype counts only if the denial comes from the default action, a rule for every class, or
+ * deny-jdk-internals: a caller that named the supertype would run the same code. *by: the supertype; absent
+ * if the named class has decided.
  */
 static struct policy_verdict evaluate_member(const struct judge *judge, enum op_kind operation,
                                              const struct judged_member *member,
@@ -47,7 +48,7 @@ bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const s
   return evaluate_member(judge, operation, member, lineage, &by).allow;
 }
 
-/* ---- members that no operation names ---- */
+/* ---- members that are not named by an operation ---- */
 
 static struct jvm_method *find_method(struct jvm_thread *thread, jclass declaring, struct named_method named)
 {
@@ -99,7 +100,8 @@ static struct judged_member describe_elements(const struct jvm_class *class)
                                 .member = OP_PIECE_NAME};
 }
 
-/* Turns the pending exception into the outcome; without one, memory is short. */
+/* Makes the pending exception the outcome. If no exception is pending, the outcome says that memory is
+ * short. */
 static bool fail_judging(const struct jvm_request *request, struct outcome *outcome)
 {
   if (!throwable_take_outcome(request->thread, request->arena, request->limits->stack_frames_max, outcome))

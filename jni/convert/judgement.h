@@ -11,17 +11,17 @@
 #include "jni/types/selection.h"
 #include "judge/judge.h"
 
-/* As judge_member. lineage: for an instance method that is called on an object; NULL: supertypes do not
- * count. */
+/* The same as judge_member, with a lineage. lineage: for an instance method that is called on an object;
+ * NULL: supertypes do not count. */
 enum jp_status jvm_judge_member(const struct jvm_request *request, enum op_kind operation,
                                 const struct judged_member *member, const struct jvm_lineage *lineage,
                                 struct outcome *denied) JP_MUST_CHECK;
 
-/* As judge_allows, with a lineage. */
+/* The same as judge_allows, with a lineage. */
 bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                       const struct jvm_lineage *lineage);
 
-/* ---- members that no operation names ---- */
+/* ---- members that are not named by an operation ---- */
 
 /* A method's name and descriptor, as in class files. */
 struct named_method {
@@ -45,7 +45,7 @@ bool jvm_judge_filling(const struct jvm_request *request, struct jvm_class *name
 
 /* The members that read a result by value. */
 enum judged_reading {
-  READING_COLLECTION, /* iterator, which jpeer.fetch calls, and size and toArray, which run */
+  READING_COLLECTION, /* iterator (jpeer.fetch calls it), and size and toArray (they run) */
   READING_ITERATOR,   /* hasNext and next */
   READING_MAP,        /* entrySet */
   READING_ENTRY,      /* getKey and getValue */
@@ -56,10 +56,10 @@ enum judged_reading {
 };
 
 /*
- * True if the answer may contain what these members return for an object of the class. The class has them.
- * For the JDK's own classes they need no rule, but a rule or preset may deny them (docs/policy.md, "Results
- * by value"). The thread caches the verdict while the judge's stamp is the same. Writes no line to the log,
- * and raises nothing.
+ * True if the answer may contain what these members return for an object of the class. The class must have
+ * these members. For the JDK's own classes they need no rule, but a rule or preset may deny them
+ * (docs/policy.md, "Results by value"). The thread caches the verdict while the judge's stamp is the same.
+ * Writes no line to the log, and raises nothing.
  */
 bool jvm_judge_reading(const struct jvm_request *request, struct jvm_class *class,
                        enum judged_reading reading);

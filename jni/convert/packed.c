@@ -56,7 +56,8 @@ static int64_t read_whole(const struct op_value *packed, size_t at)
   }
 }
 
-/* True if the double or float equals the whole number exactly, without rounding: 2^63 itself is no long. */
+/* True if the double or float equals the whole number exactly, without rounding: 2^63 itself is not a
+ * long. */
 static bool is_exactly(double number, int64_t whole)
 {
   return number < 0x1p63 && (int64_t)number == whole;

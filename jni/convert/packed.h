@@ -10,12 +10,12 @@
 enum { PACKED_NEVER = ~0U };
 
 /* The distance of two array types: 0 for the same type; then types that hold all values, nearest first; then
- * types that may not. PACKED_NEVER: no conversion. */
+ * types that may not hold all values. PACKED_NEVER: no conversion. */
 unsigned packed_step(char from, char to);
 /* True if all elements of an OP_PACKED can be converted. Otherwise *at is the index of the first that
  * cannot. */
 bool packed_fits(const struct op_value *packed, char to, size_t *at);
-/* Writes the elements to out, which has room for all. False as packed_fits. */
+/* Writes the elements to out. out has room for all elements. False in the same case as packed_fits. */
 bool packed_convert(const struct op_value *packed, char to, void *out, size_t *at);
 /* One element, for messages. */
 struct op_value packed_element(const struct op_value *packed, size_t at);

@@ -15,7 +15,7 @@ struct walk {
   struct outcome *outcome;
   size_t elements_left;
   size_t bytes_left;  /* remaining bytes of the answer for texts */
-  bool keeps_nothing; /* an object that needs a ref ends the walk */
+  bool keeps_nothing; /* an object that needs a ref ends the visit */
   bool is_flat;       /* containers become refs */
   bool is_typed;      /* elements have their types */
   /* Permanent classes whose objects may be read; NULL: none yet. */
@@ -23,7 +23,7 @@ struct walk {
   const struct jvm_class *entry_class; /* of the last entry */
 };
 
-/* A container that is being read, linked to the outer ones that contain it. */
+/* A container that is being read, linked to the container around it. */
 struct level {
   const struct level *outer;
   jobject object;
@@ -256,17 +256,17 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
     if (text->data == NULL)
       kind = fail_key_memory(walk);
     else if (!walk->keeps_nothing && !walk->request->compat_pal && text_equal(*text, TEXT("ref")))
-      /* By value, a map with the key "ref" would look like the ref of an object, which clients count. Beside
-       * the map's own ref there is no ambiguity, because no ref is sent inside the map, and clients of
-       * --compat pal expect such maps. */
+      /* By value, a map with the key "ref" would look like the ref of an object, which clients count. If the
+       * map is sent with its own ref there is no ambiguity, because no ref is sent inside the map, and
+       * clients of --compat pal expect such maps. */
       kind = KEY_UNFIT;
   }
   (*walk->env)->DeleteLocalRef(walk->env, key);
   return kind;
 }
 
-/* True if the object is exactly of this class; NULL: false. Cheaper than jvm_class_of_object, whose one
- * remembered class is better used for keys and values. */
+/* True if the object is exactly of this class; NULL: false. This comparison is cheaper than
+ * jvm_class_of_object, whose cache has room for one class and is better used for keys and values. */
 static bool is_exactly(const struct walk *walk, jobject object, const struct jvm_class *class)
 {
   if (class == NULL)

@@ -4,15 +4,15 @@
 #include "jni/members.h"
 #include "jni/types/classes.h"
 
-/* Adds the contents of a collection or map beside its ref (collection_values), if JSON can represent them.
- * Stores no objects, and does not fail. */
+/* Adds the contents of a collection or map to its ref (collection_values), if JSON can represent them. Stores
+ * no objects, and does not fail. */
 void result_fill_collection(const struct jvm_request *request, const struct jvm_class *class, jobject object,
                             struct outcome *outcome);
 
 /*
  * For an operation that asks for values (by_value). Arrays, collections and maps travel with their contents,
  * and objects that have a text as this text. An OP_REF replaces an object of any other class, the new object
- * of an OP_NEW, and a map with a key that is no wrapper, String or null, or that is "ref" (unless
+ * of an OP_NEW, and a map with a key that is not a wrapper, String or null, or with the key "ref" (unless
  * compat_pal). outcome->ref is one of these refs, or 0. The result is one OP_REF with the class and the
  * length (with compat_pal an error) if it has a cycle, more elements in all than array-value-max, or more
  * levels than the limit (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13), or if reading it throws. Runs
@@ -22,9 +22,9 @@ void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, job
                           struct outcome *outcome);
 
 /*
- * The elements of an array of objects beside its ref (element_values): values and texts as they are, and an
- * OP_REF for each other object, which is stored. False: there are too many, or not all could be stored; then
- * none is stored.
+ * Adds the elements of an array of objects to its ref (element_values): values and texts as they are, and an
+ * OP_REF for each other object, which is stored. False: the array has too many elements, or not all could be
+ * stored; in that case no element is stored.
  */
 bool result_read_elements(const struct jvm_request *request, uint64_t epoch, jobjectArray array,
                           struct op_value *out);

@@ -1,5 +1,5 @@
-/* From Java's results to outcomes: values, texts, refs, elements with their types, and values beside a
- * ref. */
+/* From Java's results to outcomes: values, texts, refs, elements with their types, and values that are sent
+ * with a ref. */
 #include "jni/convert/results.h"
 
 #include "base/decimal.h"
@@ -75,7 +75,7 @@ static void set_scalar(char letter, const jvalue *value, struct op_value *out)
   }
 }
 
-/* For clients whose numbers are doubles. */
+/* True if the number is written as a text, for clients whose numbers are doubles. */
 static bool writes_as_text(const struct jvm_request *request, char letter)
 {
   return letter == 'J' && request->operation->longs_as_text && request->operation->by_value;
@@ -197,8 +197,8 @@ static struct text write_year(const struct jvm_request *request, jobject object)
                       zeros, "000", TEXT_ARGS(text_slice(text, sign, text.len)));
 }
 
-/* True if the BigInteger is short enough for the allowed digits. Writing its text takes time with the square
- * of its length, so the length is checked first. A subclass of the application is never asked. */
+/* True if the BigInteger is short enough for the allowed digits. The time to write its text grows with the
+ * square of its length, so the length is checked first. A subclass of the application is never asked. */
 static bool is_short_integer(const struct jvm_request *request, jobject integer)
 {
   JNIEnv *env = request->thread->env;
@@ -217,7 +217,8 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
   return is_within ? text : TEXT_ABSENT;
 }
 
-/* Judged like an argument that names the class: a caller that may not use a class must not learn its name. */
+/* Judged like an argument that names the class, because a caller that may not use a class must not learn its
+ * name. */
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
   const struct judged_member member = {.kind = OP_MEMBER_STATIC_FIELD,
@@ -412,7 +413,7 @@ static struct op_value make_typed_text(struct text type, struct text text)
   return (struct op_value){.kind = OP_TYPED_TEXT, .type = type, .text = text};
 }
 
-/* True if JSON alone would not distinguish the value from one of another type. */
+/* True if JSON alone would not distinguish the value from a value of another type. */
 static bool needs_type(const struct op_value *value, char letter)
 {
   switch (value->kind) {
@@ -445,8 +446,8 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
     return text.text.data != NULL || outcome_fail_memory(failed) == JP_OK;
   }
   bool has_text = result_has_text(request, class) && result_read_text(request, class, object, &text);
-  /* An enum's name does not identify the constant's class, a Class's name not its loader, an Optional's text
-   * not its content's type. */
+  /* The name of an enum constant does not identify its class, the name of a Class does not identify its
+   * loader, and the text of an Optional does not identify the type of its content. */
   bool is_complete =
       class->text != CLASS_TEXT_NAME && class->text != CLASS_TEXT_CLASS && class->text != CLASS_TEXT_OPTIONAL;
   if (has_text && is_complete) {
@@ -460,7 +461,7 @@ bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobjec
   return result_store(request, epoch, class, object, &out->ref, failed);
 }
 
-/* ---- values beside a ref ---- */
+/* ---- values that are sent with a ref ---- */
 
 static bool is_array_of_objects(const struct jvm_class *class)
 {
@@ -528,7 +529,7 @@ static void fill_element_refs(const struct jvm_request *request, uint64_t epoch,
   outcome->has_value = true;
 }
 
-/* Reads the elements if the array is small enough to travel by value beside its ref. */
+/* Reads the elements if the array is small enough to be sent by value with its ref. */
 static bool read_array(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
                        jobject array, struct op_value *out)
 {
@@ -564,7 +565,7 @@ static void fill_beside(const struct jvm_request *request, uint64_t epoch, struc
     fill_element_refs(request, epoch, object, outcome);
 }
 
-/* Adds what goes beside the ref of an object that has been stored. A client's own object is not read, because
+/* Adds the values that are sent with the ref of a stored object. A client's own object is not read, because
  * its client has it. */
 static void fill_stored(const struct jvm_request *request, uint64_t epoch, struct jvm_class *class,
                         jobject object, struct outcome *outcome)

@@ -25,7 +25,7 @@ bool result_read_value_object(const struct jvm_request *request, const struct jv
                               jobject object, struct op_value *out);
 /* True if the request wants arrays of this primitive type in base64. */
 bool result_is_base64(const struct jvm_request *request, char letter);
-/* Reads an array of count primitives; false as result_read_value_object. */
+/* Reads an array of count primitives. False in the same cases as result_read_value_object. */
 bool result_read_primitives(const struct jvm_request *request, const struct jvm_class *class, jobject array,
                             jsize count, struct op_value *out);
 /* Reads count elements from `from` on, without a limit. False: memory is short. */
@@ -40,10 +40,10 @@ struct text result_write_scalar(const struct jvm_request *request, const struct 
 bool result_has_text(const struct jvm_request *request, const struct jvm_class *class);
 
 /*
- * Reads the text of an object whose class has one, without running code of an application. *out becomes an
- * OP_TEXT; for an Optional, the value or text of its content, or OP_NULL if it is empty. False: this object
- * has no text, such as a number with too many digits, an Optional of another object, or a Class that the
- * caller may not name.
+ * Reads the text of an object whose class defines a text, without running code of an application. *out
+ * becomes an OP_TEXT; for an Optional, the value or text of its content, or OP_NULL if it is empty. False:
+ * this object has no text; examples are a number with too many digits, an Optional of another object, or a
+ * Class that the caller may not name.
  */
 bool result_read_text(const struct jvm_request *request, const struct jvm_class *class, jobject object,
                       struct op_value *out);
@@ -56,13 +56,13 @@ size_t result_bytes_max(const struct jvm_request *request);
 bool result_store(const struct jvm_request *request, uint64_t epoch, const struct jvm_class *class,
                   jobject object, uint32_t *ref, struct outcome *outcome);
 
-/* The identity of the callback whose proxy the object is, in the request's arena; NULL: the object is no
+/* The identity of the callback whose proxy the object is, in the request's arena; NULL: the object is not a
  * proxy, or memory is short. */
 const struct op_callback_identity *result_find_callback(const struct jvm_request *request,
                                                         const struct jvm_class *class, jobject object);
 
-/* The length of an array or a String, or the size of a collection or map. False: the object has none, or size
- * throws. */
+/* The length of an array or a String, or the size of a collection or map. False: the object has no size, or
+ * size() throws. */
 bool result_find_length(const struct jvm_request *request, const struct jvm_class *class, jobject object,
                         size_t *length);
 
@@ -70,7 +70,7 @@ bool result_find_length(const struct jvm_request *request, const struct jvm_clas
  * Reads an element of an answer whose elements have their types (element_types): null, booleans, Strings and
  * finite numbers as they are, an OP_TYPED_TEXT if the text represents the value completely, and an OP_REF
  * with the class for any other object, which is stored. The ref of an enum constant, a Class or an Optional
- * has the text beside it. False leaves an OUTCOME_ERROR in *failed.
+ * is sent with the text. False leaves an OUTCOME_ERROR in *failed.
  */
 bool result_read_typed(const struct jvm_request *request, uint64_t epoch, jobject object,
                        struct op_value *out, struct outcome *failed) JP_MUST_CHECK;

@@ -88,8 +88,8 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
   return text;
 }
 
-/* True if the named class denies the method, but a supertype allows it. Whether the named class allows it is
- * the caller's question. */
+/* True if the named class denies the method, but a supertype allows it. The caller asks whether the named
+ * class allows the method. */
 static bool is_open(const struct shapes *shapes, struct jvm_method *method)
 {
   if (shapes->judge == NULL || (method->modifiers & OP_ACC_PUBLIC) == 0 ||
@@ -254,9 +254,10 @@ static bool name_interfaces(const struct shapes *shapes, const struct jvm_class 
   return true;
 }
 
-/* Fills description->shapes with the class and all its supertypes. Asks the judge which methods a supertype allows
- * for an object of object_class, which is the class or a subclass (NULL: no object). False: an exception is
- * pending (an interface cannot be linked), or none is (memory is short). */
+/* Fills description->shapes with the class and all its supertypes. Asks the judge which methods a supertype
+ * allows for an object of object_class, which is the class or a subclass (NULL: no object). False: an
+ * interface cannot be linked, and an exception is pending; or memory is short, and no exception is
+ * pending. */
 static bool find_shapes(const struct jvm_request *request, struct jvm_class *class,
                         struct jvm_class *object_class, struct op_description *description)
 {

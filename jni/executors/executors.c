@@ -57,8 +57,8 @@ fail_executor(const struct jvm_executor_call *call, struct outcome *outcome, con
   return JP_INVALID;
 }
 
-/* As fail_executor, for a throwable, whose local reference it deletes. what: "its class cannot be loaded".
- * Returns JP_JAVA. */
+/* The same as fail_executor, for a throwable. Deletes the local reference of the throwable. what: "its class
+ * cannot be loaded". Returns JP_JAVA. */
 static enum jp_status fail_thrown(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                   jthrowable thrown, const char *what, struct outcome *outcome)
 {

@@ -3,8 +3,8 @@
 /*
  * Calls whose arguments are whole numbers and whose result is a whole number or void, like most calls in a
  * loop. jvm_resolve has found the member and jvm_invoke has run it once. A struct jvm_whole_number_call keeps
- * what later calls need, so that they skip every step that such a member does not need. For rpc/fastpath and
- * rpc/colfer/known_messages.c; without these functions, all calls use jvm_resolve and jvm_invoke.
+ * what later calls need, so that these calls skip every step that the member does not need. For rpc/fastpath
+ * and rpc/colfer/known_messages.c; without these functions, all calls use jvm_resolve and jvm_invoke.
  *
  * All functions are used on the thread's own thread.
  */
@@ -20,7 +20,7 @@ struct jvm_whole_number_call {
 
 /*
  * Keeps the call of the member (struct jvm_target) that an operation has just run, before jvm_request_end.
- * False if the general path has to run such operations.
+ * False if the general path must run the operations of this member.
  */
 bool jvm_whole_number_call_keep(const struct jvm_thread *thread, struct resolved_member *member,
                                 const struct operation *operation, struct jvm_whole_number_call *call);

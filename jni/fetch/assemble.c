@@ -76,7 +76,8 @@ static bool note_all(struct assembling *one, jobject named)
   return !take_exception(one);
 }
 
-/* Notes the object of a ref in the piece. One that was sent in pieces itself is no object that the client had before. */
+/* Notes the object of a ref in the piece. An object that was sent in pieces itself does not count as an
+ * object that the client had before. */
 static bool note_ref(struct assembling *one, uint32_t ref)
 {
   JNIEnv *env = one->env;
@@ -92,7 +93,8 @@ static bool note_ref(struct assembling *one, uint32_t ref)
   return noted;
 }
 
-/* Notes the objects of all refs in the value. Its levels are those of a message, whose depth has a limit. */
+/* Notes the objects of all refs in the value. The object has as many levels as the message, and the depth of
+ * a message is limited. */
 static bool note_refs(struct assembling *one, const struct op_value *value)
 {
   if (value->kind == OP_REF)
@@ -130,7 +132,7 @@ static bool make_piece(struct assembling *one)
   return true;
 }
 
-/* Keeps the named objects with those of the pieces before. */
+/* Keeps the named objects together with the named objects of earlier pieces. */
 static bool keep_named(const struct assembling *one, uint32_t ref)
 {
   if (one->named == NULL)
@@ -177,7 +179,7 @@ static bool begin_object(const struct assembling *one, uint32_t *ref)
          keep_named(one, *ref);
 }
 
-/* With the holder's monitor entered. */
+/* The caller has entered the holder's monitor. */
 static bool append_piece(const struct assembling *one, jobject holder, uint32_t ref)
 {
   const struct jvm_request *request = one->request;

@@ -42,7 +42,8 @@ struct turn {
   jobject cursor;
   jclass readable; /* a class of entries that the caller may read; NULL: none yet */
   jclass opaque;   /* a class of entries that the caller may not read; NULL: none yet */
-  /* elements of the cursor, of which the answer does not have those from first_unsent on; NULL: it has all */
+  /* elements of the cursor; the answer lacks the elements from first_unsent on; NULL: the answer has all
+   * elements */
   jobjectArray unsent;
   jsize first_unsent;
   jsize unsent_end; /* index after the last unsent element */
@@ -84,7 +85,7 @@ static bool make_list(struct fetch *fetch, size_t capacity)
   return items != NULL || fail_memory(fetch);
 }
 
-/* Includes the comma. */
+/* The length of the value's text, with the comma. */
 static size_t find_length(const struct fetch *fetch, const struct op_value *value)
 {
   return fetch->request->operation->fetch.text_length(value) + 1;
@@ -129,8 +130,8 @@ static bool read_pair(struct fetch *fetch, jobjectArray pair, struct op_value *o
   return true;
 }
 
-/* Copies the pair without its third element, the cursor, so that other requests may have it. NULL: the outcome says
- * why. */
+/* Copies the pair without its third element, the cursor, so that other requests may have it. NULL: the
+ * outcome says why. */
 static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
 {
   JNIEnv *env = fetch->env;
@@ -273,7 +274,7 @@ static bool add_elements(struct turn *turn, jobjectArray taken, jsize count)
   return true;
 }
 
-/* Reads a chunk from the cursor. False: it was the last one. */
+/* Reads a chunk from the cursor. False: the element was the last. */
 static bool take_chunk(struct turn *turn)
 {
   struct fetch *fetch = turn->fetch;
@@ -365,7 +366,7 @@ static bool run_turn(struct turn *turn, const struct opening *opening)
   return true;
 }
 
-/* Returns the cursor of fetch->ref, and makes one if there is none. */
+/* Returns the cursor of fetch->ref. Makes a cursor if the ref has none. */
 static jobject find_cursor(struct fetch *fetch)
 {
   JNIEnv *env = fetch->env;
@@ -426,8 +427,9 @@ static bool fetch_from_iterator(struct fetch *fetch)
   return fetch_and_delete(fetch, &opening);
 }
 
-/* Calls a getter of an object, if the judge allows it. The class of the result must be `promised` or below it: where
- * that is an interface, the JVM's verifier does not check it. NULL: the outcome says why. */
+/* Calls a getter of an object, if the judge allows it. The class of the result must be `promised` or below
+ * it: if `promised` is an interface, the JVM's verifier does not check the result. NULL: the outcome says
+ * why. */
 static jobject call_getter(struct fetch *fetch, jobject object, jclass declaring, jmethodID id,
                            struct named_method named, jclass promised)
 {
@@ -457,7 +459,7 @@ static jobject open_stream(struct fetch *fetch)
                      iterator_member, known->class_iterator);
 }
 
-/* A stream can make its iterator only once, so the iterator is kept beside the stream. */
+/* A stream can make its iterator only once, so the iterator is kept together with the stream. */
 static bool fetch_from_stream(struct fetch *fetch)
 {
   static const struct opening opening = {.open = open_stream, .ends_for_good = true};

@@ -105,8 +105,8 @@ static void list_outs(struct conversion *conversion)
 }
 
 /* Converts one argument of a variable arity into the array, or into packed if it is a primitive. Leaves no
- * reference, because there may be many such arguments. bound: the element class, if a type variable stands
- * for it. */
+ * reference, because there may be many converted arguments. bound: the element class, if the element type is
+ * a type variable. */
 static bool set_gathered(struct conversion *conversion, jobject array, struct jvm_class *bound,
                          size_t argument, size_t at, char *packed)
 {
@@ -225,8 +225,8 @@ static bool convert_arguments(struct conversion *conversion)
   return converted;
 }
 
-/* JNI does not check the receiver's class. The cache's key includes the class, but this check alone keeps the
- * process safe. */
+/* JNI does not check the receiver's class. The cache's key includes the class, but only this check protects
+ * the process from a wrong class. */
 static bool check_receiver(struct conversion *conversion)
 {
   JNIEnv *env = conversion->thread->env;
@@ -389,7 +389,7 @@ static void run_length(struct conversion *conversion)
 
 /* ---- elements and ranges of arrays (docs/pieces.md, "Elements and ranges") ---- */
 
-/* The texts are those of java.util.Objects.checkIndex and checkFromToIndex. */
+/* The texts are the same as in java.util.Objects.checkIndex and checkFromToIndex. */
 static bool fail_bounds(struct conversion *conversion, const struct op_piece *piece, jsize length)
 {
   struct text shown = arena_shorten(conversion->request->arena, piece->written, WRITTEN_SHOWN);

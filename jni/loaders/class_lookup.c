@@ -1,10 +1,11 @@
 /*
  * From a name to a class: asking one loader, the order of loaders, and a thread's cache of classes.
  *
- * A loader that is capable of parallel loading keeps a lock for every name that it was ever asked for,
- * present or not (ClassLoader.getClassLoadingLock), and the application's and the platform loader live as
- * long as the JVM. So these two are asked only if they can have the class: it is loaded, or there is a class
- * file that they would read. Other loaders may generate classes in any way, and are always asked.
+ * A loader that is capable of parallel loading keeps a lock for every name that was ever requested, even if
+ * the class does not exist (ClassLoader.getClassLoadingLock), and the application's and the platform loader
+ * live as long as the JVM. For this reason these two loaders are asked only if they can have the class: the
+ * class is loaded, or a class file exists that they would read. Other loaders may generate classes in any
+ * way, and are always asked.
  */
 #include "jni/loaders/class_lookup.h"
 
@@ -34,8 +35,8 @@ struct found_classes {
 
 /* ---- one loader ---- */
 
-/* The element class of an array, borrowed from the name; the name itself if it is no array's; data NULL: a
- * primitive. */
+/* The element class of an array, borrowed from the name; the name itself if the class is not an array; data
+ * NULL: a primitive. */
 static struct text find_element_name(struct text name)
 {
   size_t at = 0;
@@ -100,7 +101,7 @@ static jstring make_file_path(struct jvm_thread *thread, struct text name)
 }
 
 /* Searches the class path by findResource, because getResource keeps the names of packages that no module
- * has. If the search throws, the caller asks the loader, which may report the reason. */
+ * has. If the search throws, the caller asks the loader, because the loader may report the reason. */
 static bool has_file(struct jvm_thread *thread, jobject loader, struct text name)
 {
   JNIEnv *env = thread->env;
@@ -119,7 +120,8 @@ static bool has_file(struct jvm_thread *thread, jobject loader, struct text name
 }
 
 /* True for a class that the options or an agent have appended to the boot loader's search; the boot loader
- * keeps no names. Also true on any exception but ClassNotFoundException, which the loader then reports. */
+ * keeps no names. Also true on any exception except ClassNotFoundException. The loader then reports that
+ * exception. */
 static bool is_boot_class(struct jvm_thread *thread, struct text name)
 {
   JNIEnv *env = thread->env;
@@ -262,7 +264,7 @@ static bool ask_main_loader(struct jvm_thread *thread, struct text name, struct 
   return ends;
 }
 
-/* The loaders that have the class or, if none has, the innermost enclosing class. */
+/* The loaders that have the class or, if no loader has it, the innermost enclosing class. */
 static void list_loaders(struct jvm_thread *thread, struct text name, struct loader_list *found)
 {
   loaders_of_name(thread, name, found);

@@ -10,17 +10,17 @@
 #include "jni/types/classes.h"
 
 /*
- * Asks one class loader for a class whose name may be any text of a client. As jvm_class_load_held. The
- * caller owns *held, which is NULL if NULL is returned.
+ * Asks one class loader for a class whose name may be any text of a client. The same as jvm_class_load_held.
+ * The caller owns *held, which is NULL if NULL is returned.
  */
 struct jvm_class *loader_load_class(struct jvm_thread *thread, struct text name, jobject loader,
                                     jclass *held);
 
 /* Why a name means a class; checked again before a cached class is used. */
 enum class_basis_kind {
-  CLASS_FOR_GOOD, /* a loader always returns a class that it has returned once */
+  CLASS_FOR_GOOD, /* if a loader has returned a class once, it always returns this class */
   CLASS_OF_MAIN,  /* found by the context class loader of main: valid while that loader is the same */
-  CLASS_ALONE     /* the only loaded class of the name: valid until another one is loaded */
+  CLASS_ALONE     /* the only loaded class of the name: valid until another class of the name is loaded */
 };
 
 struct class_basis {
@@ -36,13 +36,14 @@ struct class_finding {
    * loaded in another way. */
   jclass held;
   struct class_basis basis;
-  struct loader_list several; /* if class is NULL: each of these loaders has one */
+  struct loader_list several; /* if class is NULL: each of these loaders has a class of the name */
 };
 
 /*
  * Searches a class by Class.getName(), like Class.forName, without initialising it. *finding has a class or
- * several loaders. Otherwise an exception is pending (ClassNotFoundException: there is no such class), or
- * none if memory is short. searches_further: false if only the application's loader is asked.
+ * several loaders. Otherwise an exception is pending (ClassNotFoundException: the class does not exist). If
+ * no exception is pending, memory is short. searches_further: false if only the application's loader is
+ * asked.
  */
 void class_find(struct jvm_thread *thread, struct text name, bool searches_further,
                 struct class_finding *finding);

@@ -35,7 +35,7 @@ static struct {
   struct name_index names;
   bool is_sweeping;
   unsigned readers;          /* threads that use a weak reference of the table outside the lock */
-  struct dead_loaders *dead; /* their references are deleted when there are no readers */
+  struct dead_loaders *dead; /* their references are deleted when the list has no readers */
 
   /* Number of recorded classes, by hash. */
   _Atomic uint32_t changes[STRIPES];
@@ -43,7 +43,7 @@ static struct {
 
 /* ---- unloaded loaders ---- */
 
-/* The last reader deletes the references of dead loaders. */
+/* The last reader deletes the references of removed loaders. */
 static void end_reading(JNIEnv *env)
 {
   struct dead_loaders *dead = NULL;
@@ -93,7 +93,7 @@ static void remove_dead_locked(struct dead_loaders *dead)
 {
   uint32_t *numbers = malloc((dead->count + 1) * sizeof *numbers);
   if (numbers == NULL) {
-    dead->count = 0; /* they stay until the next sweep */
+    dead->count = 0; /* the references are kept until the next sweep */
     return;
   }
   size_t kept = 0;
@@ -134,7 +134,7 @@ static void sweep_loaders(JNIEnv *env)
 
 /* ---- numbers ---- */
 
-/* Before a table grows. */
+/* Called before a table grows. */
 static void make_room(JNIEnv *env)
 {
   pthread_mutex_lock(&noted.lock);
@@ -146,7 +146,8 @@ static void make_room(JNIEnv *env)
 
 /*
  * The number is the loader's tag. Two threads that find a new loader at the same time may give it two
- * numbers, and the second one stays. Names that were recorded with the first number are still found.
+ * numbers; the loader keeps the second number. Names that were recorded with the first number are still
+ * found.
  */
 uint32_t loader_number(struct jvm *jvm, JNIEnv *env, jobject loader)
 {
@@ -205,7 +206,8 @@ static uint32_t fold_hash(uint64_t hash)
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* For modified UTF-8 and WTF-8, which differ in few characters but decode to the same units. */
+/* Gives modified UTF-8 and WTF-8 the same hash: the two differ in few characters, but decode to the same
+ * units. */
 uint32_t loaded_name_hash(struct text name)
 {
   if (text_is_ascii(name))
@@ -225,7 +227,7 @@ uint32_t loaded_name_changes(uint32_t hash)
 }
 
 /* "Lcom/example/A;" becomes "com.example.A". False for classes that no request can name: hidden classes,
- * whose names have a dot, and the JDK's accessor classes for reflection, which have a loader each. */
+ * whose names have a dot, and the JDK's accessor classes for reflection, each of which has its own loader. */
 static bool read_name(char *signature, struct text *name)
 {
   *name = text_of(signature);
@@ -391,7 +393,7 @@ static enum jp_status number_permanent(struct jvm *jvm, struct jvm_thread *threa
   return numbered ? JP_OK : jp_fail_memory(error, NULL);
 }
 
-/* An agent may have loaded classes by its own loader already. */
+/* Records the loaded classes, because an agent may have loaded classes by its own loader already. */
 static enum jp_status note_loaded_classes(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
   enum { CLASSES_MAX = 65536 }; /* the most references that a frame of HotSpot can have */

@@ -26,7 +26,7 @@ struct loader_list {
 /* Begins to record classes. Once, on the thread "main", after jvm->known and jvm->class_loader are set. */
 enum jp_status loaders_open(struct jvm *jvm, struct jvm_thread *thread, struct jp_error *error) JP_MUST_CHECK;
 
-/* The loader's number, which no other loader ever gets. 0: memory is short. */
+/* The loader's number. It is never given to another loader. 0: memory is short. */
 uint32_t loader_number(struct jvm *jvm, JNIEnv *env, jobject loader);
 /* A local reference; NULL: the loader has been unloaded, or memory is short. */
 jobject loader_take(struct jvm_thread *thread, uint32_t number);
@@ -36,22 +36,22 @@ uint32_t loaded_name_hash(struct text name);
 /* A counter that changes whenever a class with this hash is loaded, except by the boot, platform and
  * application loaders, whose classes are not recorded. */
 uint32_t loaded_name_changes(uint32_t hash);
-/* The loaders that have defined a class of the name (Class.getName(), no array), except those whose classes
+/* The loaders that have defined a class of the name (Class.getName(), no array), except loaders whose classes
  * are not recorded. Runs no code of the loaders. */
 void loaders_of_name(struct jvm_thread *thread, struct text name, struct loader_list *found);
 
 /*
  * The context class loader of the thread that runs main. Programs in one jar of many jars, and application
- * servers, set it to the loader of their classes. While main runs it is the present one, afterwards the one
- * that main left. The peer does not keep it alive.
+ * servers, set it to the loader of their classes. While main runs, this is the thread's present loader;
+ * afterwards, the loader that was set when main ended. The peer does not keep it alive.
  */
 
 /* On the thread "main", before it serves. JP_NO_MEMORY. */
 enum jp_status main_loader_open(struct jvm_thread *thread, struct jp_error *error) JP_MUST_CHECK;
 /* Call it after main has returned, on main's thread, which is still attached; no exception is pending. */
 void main_loader_settle(struct jvm *jvm, JNIEnv *env);
-/* The loader's number. 0: main has no context class loader, or one that adds nothing to the application's
- * loader. */
+/* The loader's number. 0: main has no context class loader, or its context class loader adds nothing to the
+ * application's loader. */
 uint32_t main_loader_number(struct jvm_thread *thread);
 
 #endif

@@ -41,7 +41,7 @@ static bool resize_table(struct name_index *index, size_t capacity)
 
 bool name_index_add(struct name_index *index, uint32_t hash, uint32_t loader)
 {
-  /* If memory is short, the last quarter of the table is used, too; one slot always stays free. */
+  /* If memory is short, the last quarter of the table is used, too; one slot is always free. */
   if (name_index_is_full(index) &&
       !resize_table(index, index->capacity == 0 ? FIRST_CAPACITY : index->capacity * 2) &&
       index->count + 1 >= index->capacity)
@@ -89,7 +89,7 @@ static int compare_numbers(const void *left, const void *right)
   return (*a > *b) - (*a < *b);
 }
 
-/* Entries follow the slot of their hash without a gap, so the entries after a removed one move up. */
+/* Entries follow the slot of their hash without a gap, so the entries after a removed entry move up. */
 static void remove_entry(struct name_index *index, size_t at)
 {
   size_t mask = index->capacity - 1;

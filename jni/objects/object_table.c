@@ -2,10 +2,10 @@
  * The table of objects of a session.
  *
  * A slot's number is its chunk's number times CHUNK_SPAN plus its place. The first chunk is tiny, because
- * nearly all sessions are, and each further chunk makes the table four times as large. A large table has
- * large chunks, because every collection of the young generation visits each chunk as a root. Chunks with
- * free slots are in a list. An empty chunk is freed only if another chunk has room, so that a session that
- * stores and releases one object does not allocate and free a chunk each time.
+ * nearly all sessions have few objects, and each further chunk makes the table four times as large. A large
+ * table has large chunks, because every collection of the young generation visits each chunk as a root.
+ * Chunks with free slots are in a list. An empty chunk is freed only if another chunk has room, so that a
+ * session that stores and releases one object does not allocate and free a chunk each time.
  */
 #include "jni/objects/object_table.h"
 
@@ -61,7 +61,7 @@ struct assembly {
 
 struct jvm_objects {
   pthread_mutex_t lock;
-  struct assembly *assemblies;           /* few; NULL as a rule */
+  struct assembly *assemblies;           /* few; usually NULL */
   _Atomic size_t *assembled;             /* the JVM's counter; NULL before the first assembly */
   const struct jvm_objects_owner *owner; /* NULL: none */
   void *owner_context;
@@ -73,7 +73,7 @@ struct jvm_objects {
   _Atomic uint64_t epoch; /* written with the lock */
   uint32_t last_ref;
   uint32_t begun_after;  /* last_ref before anything was stored */
-  bool has_begun_again;  /* refs have wrapped around, so the next ones may be in use */
+  bool has_begun_again;  /* refs have wrapped around, so the next refs may be in use */
   struct chunk **chunks; /* by number; NULL for a freed chunk */
   size_t chunk_capacity;
   size_t chunk_count;
@@ -132,7 +132,7 @@ static void set_count(struct jvm_objects *objects, size_t count)
   atomic_store_explicit(&objects->count, count, memory_order_relaxed);
 }
 
-/* With the lock held, after the last object was released. */
+/* The caller holds the lock, and has released the last object. */
 static void leave_owner(const struct jvm_objects *objects)
 {
   if (objects->owner != NULL)
@@ -340,7 +340,7 @@ static bool make_note_room(struct jvm_stored *stored)
   return refs != NULL;
 }
 
-/* After make_note_room. */
+/* Call it after make_note_room. */
 static void note_ref(struct jvm_stored *stored, uint32_t ref)
 {
   if (stored != NULL)
@@ -455,8 +455,8 @@ static void note_sent(struct jvm_stored *stored, uint32_t ref, bool is_new)
   stored->is_new = is_new;
 }
 
-/* With the lock held. *need: what the caller has to do without the lock before it tries again; NEED_NOTHING:
- * the result is final. */
+/* The caller holds the lock. *need: what the caller has to do without the lock before it tries again;
+ * NEED_NOTHING: the result is final. */
 static enum jp_status put_locked(struct putting *putting, uint32_t *ref, enum need *need,
                                  struct jp_error *error)
 {
@@ -677,7 +677,7 @@ static jobject join_pieces(struct jvm_thread *thread, char letter, jobjectArray 
   return array;
 }
 
-/* With the lock held. Replaces the list of pieces by the whole object. */
+/* Replaces the list of pieces by the whole object. The caller holds the lock. */
 static void replace_holder(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject whole,
                            int32_t hash)
 {
@@ -729,8 +729,8 @@ static bool end_building(struct jvm_thread *thread, struct jvm_objects *objects,
   return is_whole;
 }
 
-/* Joins the pieces of an object that is being built. Called with the lock, which is released during the join. *link: the
- * object's assembly, or NULL. False: Java's memory is short. */
+/* Joins the pieces of an object that is being built. Called with the lock, which is released during the join.
+ * *link: the object's assembly, or NULL. False: Java's memory is short. */
 static bool make_whole(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                        struct assembly ***link)
 {
@@ -841,8 +841,8 @@ jobject jvm_objects_named(struct jvm_thread *thread, struct jvm_objects *objects
   return named;
 }
 
-/* With the lock held. Returns the ref's companion, which becomes `offered` if there is none yet. *slots: size
- * of the array that the caller has to create first; 0: none. */
+/* The caller holds the lock. Returns the ref's companion. If the ref has no companion yet, `offered` becomes
+ * its companion. *slots: size of the array that the caller has to create first; 0: none. */
 static jobject take_companion(JNIEnv *env, struct jvm_objects *objects, uint32_t ref, jobject offered,
                               jobjectArray *spare, uint32_t *slots)
 {

@@ -15,7 +15,7 @@
 uint64_t jvm_objects_epoch(struct jvm_objects *objects);
 
 /*
- * Stores the object and its class_id. *ref is the object's present ref or a new one. Adds one to the ref's
+ * Stores the object and its class_id. *ref is the object's present ref or a new ref. Adds one to the ref's
  * sent count, and the ref to *stored (may be NULL). JP_LIMIT: the table is full (the error's text names
  * session-max-objects), or its owner refuses. JP_NO_MEMORY: C's or Java's memory is short. JP_CLOSED: the
  * table was cleared after `epoch`; nothing is stored. object must not be NULL.
@@ -24,24 +24,27 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
                                uint32_t class_id, uint64_t epoch, struct jvm_stored *stored, uint32_t *ref,
                                struct jp_error *error) JP_MUST_CHECK;
 
-/* A local reference; NULL: no such object. *class_id (may be NULL) is what jvm_objects_put was given. The call uses an
- * object that was built from pieces. NULL also if Java has no memory to join the pieces. */
+/* A local reference; NULL: the table has no object with this ref. *class_id (may be NULL) is what
+ * jvm_objects_put was given. The call uses an object that was built from pieces. NULL also if Java has no
+ * memory to join the pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
-/* Makes *outcome the error of a ref for which jvm_objects_get has given NULL. JP_NOT_FOUND or JP_NO_MEMORY. */
+/* Makes *outcome the error of a ref for which jvm_objects_get has given NULL. JP_NOT_FOUND or
+ * JP_NO_MEMORY. */
 enum jp_status jvm_objects_fail_get(const struct jvm_request *request, uint32_t ref, struct outcome *outcome);
 
 /*
- * Objects that clients build from pieces (jpeer.assemble). They accept pieces until a request opens them, and their bytes
- * are counted until a request uses them. letter: of a primitive type, or 'T' for a String: an ArrayList holds arrays of this
- * type or Strings, and opening the object joins them. 0: each piece is added to the object itself.
+ * Objects that clients build from pieces (jpeer.assemble). They accept pieces until a request opens them, and
+ * their bytes are counted until a request uses them. letter: of a primitive type, or 'T' for a String: an
+ * ArrayList holds arrays of this type or Strings, and opening the object joins them. 0: each piece is added
+ * to the object itself.
  */
 struct jvm_assembly {
   char letter;
   uint32_t class_id; /* of the complete object */
 };
-/* Marks an object that was stored just now as one whose pieces are arriving. JP_LIMIT: with `bytes` more, the
- * pieces of all clients would exceed bytes_max. JP_NO_MEMORY. */
+/* Marks an object that was stored just now as incomplete: its pieces are still arriving. JP_LIMIT: with
+ * `bytes` more, the pieces of all clients would exceed bytes_max. JP_NO_MEMORY. */
 enum jp_status jvm_objects_assemble(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                                     const struct jvm_assembly *assembly, size_t bytes,
                                     size_t bytes_max) JP_MUST_CHECK;
@@ -52,25 +55,25 @@ jobject jvm_objects_assembly(struct jvm_thread *thread, struct jvm_objects *obje
 /* JP_CLOSED: the object is complete. JP_LIMIT: as above. */
 enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                                        size_t bytes, size_t bytes_max) JP_MUST_CHECK;
-/* As jvm_objects_get, of an object that will be used only if the request is accepted. *is_unused: it was built of pieces, and
- * jvm_objects_use was not called yet. */
+/* The same as jvm_objects_get, for an object that will be used only if the request is accepted. *is_unused:
+ * the object was built of pieces, and jvm_objects_use was not called yet. */
 jobject jvm_objects_open(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                          uint32_t *class_id, bool *is_unused);
-/* Uses an object that was opened. True: it was built of pieces, and this is its first use; *named is what jvm_objects_named
- * gives, and the caller ends the use. */
+/* Uses an object that was opened. True: the object was built of pieces, and this is its first use; *named is
+ * what jvm_objects_named gives, and the caller ends the use. */
 bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, jobject *named);
-/* is_used: false if the use has failed; then the next one is the first. */
+/* is_used: false if the use has failed; in that case the next use counts as the first. */
 void jvm_objects_end_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, bool is_used);
-/* The objects that the pieces of an unused object named by ref: the keys of an IdentityHashMap, a local reference. An object
- * that has none gets the one that is offered (may be NULL). NULL: there is none, the object was used, or Java's memory is
- * short. */
+/* The objects that the pieces of an unused object named by ref: the keys of an IdentityHashMap, a local
+ * reference. An object without a companion gets `offered` (may be NULL) as its companion. NULL: the object
+ * has no companion, the object was used, or Java's memory is short. */
 jobject jvm_objects_named(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                           jobject offered);
 
 /*
  * Returns the companion of the object with this ref: a second Java object that is kept and released with the
- * object. An object without a companion gets `offered`. A local reference; NULL: no such object, or Java's
- * memory is short.
+ * object. An object without a companion gets `offered`. A local reference; NULL: the table has no object with
+ * this ref, or Java's memory is short.
  */
 jobject jvm_objects_companion(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                               jobject offered);

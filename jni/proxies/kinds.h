@@ -1,15 +1,15 @@
 #ifndef JPEER_JNI_PROXIES_KINDS_H
 #define JPEER_JNI_PROXIES_KINDS_H
 /*
- * What all callbacks with the same interfaces share: the methods of their proxies, and which of these the
- * client is sent. Reflection (jpeer.peer.CallbackKind) finds them once for each kind. The kinds that were
- * used last are cached for the next callback. Any thread that may use Java, with no exception pending.
+ * What all callbacks with the same interfaces share: the methods of their proxies, and which of these methods
+ * are sent to the client. Reflection (jpeer.peer.CallbackKind) finds them once for each kind. The kinds that
+ * were used last are cached for the next callback. Any thread that may use Java, with no exception pending.
  */
 #include "base/arena.h"
 #include "jni/callbacks.h"
 #include "jni/types/element_types.h"
 
-/* Names of default methods that the client is sent, too. */
+/* Names of default methods whose calls are sent to the client, too. */
 struct callback_overrides {
   const struct text *names;
   size_t count;
@@ -20,7 +20,7 @@ struct callback_form {
   struct jvm_class *const *interfaces; /* sorted by name */
   size_t interface_count;
   struct callback_overrides overrides;
-  /* what the parameter that the object was given for declares of its results */
+  /* the type of the results that is declared by the parameter for which the object was given */
   struct declared_function function;
 };
 
@@ -34,8 +34,8 @@ struct callback_method {
   struct jvm_callback_method description;
 };
 
-/* Constant. The methods belong to the interfaces, so use them only while a proxy or its caller keeps these
- * loaded. The Java object keeps the context of the function loaded, if that is needed. */
+/* Constant. The methods belong to the interfaces, so use them only while a proxy or its caller keeps the
+ * interfaces loaded. The Java object keeps the context of the function loaded, if that is needed. */
 struct callback_kind {
   struct callback_method *methods;
   size_t method_count;
@@ -51,8 +51,9 @@ struct callback_kind {
 
 /*
  * Returns the kind of the form. The caller holds the interfaces, which are loaded. Release the kind with
- * callback_kind_release. JP_INVALID: such a proxy is impossible, and the text, for the client, says why.
- * JP_JAVA: an exception is pending. JP_NO_MEMORY. *object: the Java object, a local reference.
+ * callback_kind_release. JP_INVALID: a proxy of these interfaces is impossible. The text is meant for the
+ * client and says why. JP_JAVA: an exception is pending. JP_NO_MEMORY. *object: the Java object, a local
+ * reference.
  */
 enum jp_status callback_kind_find(struct jvm_thread *thread, const struct callback_form *form,
                                   struct callback_kind **kind, jobject *object,
@@ -68,7 +69,7 @@ void callback_kind_release(JNIEnv *env, struct callback_kind *kind);
 enum { CALLBACK_NO_FUNCTION = -1 };
 
 /* The number of parameters of a functional interface's function (JLS 9.8); CALLBACK_NO_FUNCTION: no
- * functional interface. The class remembers the answer. */
+ * functional interface. The answer is kept in the class. */
 int callback_function_arity(struct jvm_thread *thread, struct jvm_class *interface);
 /* True if a functional interface's function returns nothing. */
 bool callback_function_is_void(struct jvm_thread *thread, struct jvm_class *interface);

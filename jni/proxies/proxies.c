@@ -109,7 +109,7 @@ void callback_proxy_settle(struct callback_proxy *proxy)
   pthread_mutex_unlock(&table.lock);
 }
 
-/* Sets proxy->handler before any other thread learns the number. */
+/* Sets proxy->handler before any other thread can find the number. */
 static enum jp_status make_handler(struct jvm_thread *thread, struct callback_proxy *proxy,
                                    jobject kind_object, size_t classes_max, jobject *handler,
                                    struct jp_error *error)

@@ -26,9 +26,9 @@ struct callback_proxy {
 /*
  * Makes a proxy of the kind for a callback of the request's client, and adds it to the table. kind_object:
  * the kind's Java object. The request's judge must have allowed the kind's methods. The caller holds *made;
- * *handler is a local reference to its handler. JP_INVALID: such a proxy is impossible, and the text says
- * why. JP_LIMIT: its class would exceed callback_classes_max of the request's limits. JP_JAVA: an exception
- * is pending. JP_NO_MEMORY.
+ * *handler is a local reference to its handler. JP_INVALID: a proxy of these interfaces is impossible, and
+ * the text says why. JP_LIMIT: its class would exceed callback_classes_max of the request's limits. JP_JAVA:
+ * an exception is pending. JP_NO_MEMORY.
  */
 enum jp_status callback_proxy_make(const struct jvm_request *request, const struct jvm_callback_given *given,
                                    struct callback_kind *kind, jobject kind_object,
@@ -36,7 +36,8 @@ enum jp_status callback_proxy_make(const struct jvm_request *request, const stru
                                    struct jp_error *error) JP_MUST_CHECK;
 /* Call it when the hook `made` has registered the number. */
 void callback_proxy_settle(struct callback_proxy *proxy);
-/* Call it when the hook has not: removes the proxy from the table. The caller still holds it. */
+/* Call it when the hook `made` has not registered the number: removes the proxy from the table. The caller
+ * still holds it. */
 void callback_proxy_forget(struct callback_proxy *proxy);
 
 /* Holds the proxy with the number; *handler (a local reference) is its handler. NULL: none, or the proxy was
@@ -50,7 +51,7 @@ void callback_proxy_release(JNIEnv *env, struct callback_proxy *proxy);
 jobject callback_proxy_object(JNIEnv *env, const struct jvm *jvm, jobject handler);
 
 /* Identifies the callback whose proxy the object is. The object's class was made by java.lang.reflect.Proxy.
- * False: it is no callback's proxy, or no longer one. */
+ * False: the object is not the proxy of a callback, or the callback was released. */
 bool callback_proxy_identify(JNIEnv *env, const struct jvm *jvm, jobject object,
                              struct op_callback_identity *identity);
 

@@ -172,8 +172,8 @@ void member_cache_take_out(struct member_cache *cache, struct resolved_member *m
   cache->outdated = member;
 }
 
-/* Empties the cache. The removed members stay allocated until the next time, because the request being served
- * may use them. */
+/* Empties the cache. The removed members are freed when the cache is emptied the next time, because the
+ * request being served may use them. */
 static bool retire_members(struct member_cache *cache)
 {
   struct resolved_member **buckets = calloc(BUCKETS, sizeof(struct resolved_member *));

@@ -12,8 +12,8 @@
 #include "jni/resolve/resolve.h"
 #include "judge/judge.h"
 
-/* Limits of a key, so that callers cannot make the cache large. An operation beyond them is resolved each
- * time. */
+/* Limits of a key, so that callers cannot make the cache large. An operation whose key exceeds a limit is
+ * resolved each time. */
 enum { KEY_TEXTS_MAX = 1024, KEY_ARGUMENTS_MAX = 32 };
 
 /* The properties of an argument that overload resolution depends on: its declared type, or else the kind of
@@ -62,7 +62,7 @@ enum result_place {
   RESULT_PLACE_NEEDED
 };
 
-/* The element types of a cached member's parameters, filled in as they are needed. */
+/* The element types of a cached member's parameters, filled in when a call first needs them. */
 struct member_elements {
   struct arena arena;
   size_t count;
@@ -101,7 +101,7 @@ struct resolved_member {
   struct judged_holder *holders; /* of judged_member */
   size_t holder_count;
 
-  bool needs_own_thread; /* changes a thread of the peer, which only that thread itself may do */
+  bool needs_own_thread; /* changes a thread of the peer; only that thread itself may make this change */
   bool is_kept;          /* in the thread's cache, as long as the cache has this serial */
   /* For a cached member: a call leaves no local reference, unless an argument is a ref or Java throws. */
   bool leaves_no_references;
@@ -119,7 +119,8 @@ struct member_cache {
   struct resolved_member **buckets;
   size_t count;
   struct resolved_member *outdated; /* members that were removed, and may still be in use */
-  struct jvm_thread *thread;        /* whose cache this is; its env is that of the thread that uses it now */
+  /* the owner of this cache; its env belongs to the thread that uses it now */
+  struct jvm_thread *thread;
   struct resolved_member **retired; /* the contents before the cache was emptied */
 };
 

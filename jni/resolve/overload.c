@@ -69,7 +69,7 @@ static bool is_applicable(const struct search *search, const struct overload_can
   return true;
 }
 
-/* If a bare value fits both types, the one that it prefers is more specific. */
+/* If a bare value fits both types, the type that the value prefers is more specific. */
 static bool is_better_parameter(const struct search *search, size_t argument, const struct overload_type *one,
                                 const struct overload_type *other)
 {
@@ -150,8 +150,8 @@ static unsigned sum_costs(const struct search *search, const struct overload_can
   return sum;
 }
 
-/* Keeps only the cheapest candidates in search->applicable. Returns their cost; ARGUMENT_COST_NEVER: there
- * are none. */
+/* Keeps only the cheapest candidates in search->applicable. Returns their cost; ARGUMENT_COST_NEVER: no
+ * candidate fits. */
 static unsigned find_cheapest(struct search *search, bool variable)
 {
   unsigned least = ARGUMENT_COST_NEVER;

@@ -15,7 +15,8 @@
  *      a byte) costs ARGUMENT_COST_MISFIT more: such a candidate wins only if no other remains, and the
  *      conversion then reports the error.
  *
- * Within a step the most specific candidate wins (15.12.2.5); several are an ambiguity.
+ * Within a step the most specific candidate wins (15.12.2.5). If no single candidate is the most specific,
+ * the call is ambiguous.
  */
 #include "base/arena.h"
 #include "jni/convert/argument_costs.h"
@@ -27,7 +28,7 @@ enum { OVERLOAD_FUNCTION = '>' };
 
 struct overload_type {
   /* Z B C S I J F D; 'L' for every reference type; 'N' for the type of a bare null; OVERLOAD_FUNCTION for a
-   * bare callback, which becomes any functional interface of its arity, like a lambda */
+   * bare callback: like a lambda, it can become any functional interface of its arity */
   char kind;
   char unboxed; /* the primitive that a wrapper class unboxes to; else 0 */
   void *handle; /* the reference type, for the callbacks */
@@ -51,9 +52,10 @@ struct overload_hooks {
   bool (*is_subtype)(void *context, const struct overload_type *sub, const struct overload_type *super);
   /* The wrapper class of a primitive. */
   struct overload_type (*boxed)(void *context, char primitive);
-  /* For two reference types that the bare argument fits, neither a subtype of the other: true if the argument
-   * prefers `one`. A lambda without parameters prefers a functional interface that returns a value (JLS
-   * 15.12.2.5), a list of numbers the narrower array of primitives. A strict order. */
+  /* Called for two reference types that the bare argument fits and of which neither is a subtype of the
+   * other. True if the argument prefers `one`. A lambda without parameters prefers a functional interface
+   * that returns a value (JLS 15.12.2.5). A list of numbers prefers the narrower array of primitives. The
+   * preference is a strict order. */
   bool (*is_preferred)(void *context, size_t argument, const struct overload_type *one,
                        const struct overload_type *other);
   /* The cost of converting the bare argument to the type: above ARGUMENT_COST_LOOSE, or

@@ -127,7 +127,7 @@ static bool type_declared(struct resolution *resolution, const struct op_value *
   struct jvm_class *class = argument_declared_class(conversion, &type, value, &finding);
   if (class == NULL)
     return false;
-  /* Only the request's frame keeps the class loaded, so a cached member would not. */
+  /* Only the request's frame keeps the class loaded; a cached member would not keep it loaded. */
   resolution->is_passing = resolution->is_passing || finding.held != NULL;
   return type_reference(resolution, class, at);
 }
@@ -218,8 +218,8 @@ static bool is_preferred_function(struct jvm_thread *thread, const struct overlo
   return !callback_function_is_void(thread, classes[0]) && callback_function_is_void(thread, classes[1]);
 }
 
-/* True for two arrays of primitives with as many dimensions, if the first widens to the other: int[][] and
- * double[][]. */
+/* True for two arrays of primitives with the same number of dimensions, if the first type of element widens
+ * to the second: int[][] and double[][]. */
 static bool is_narrower_array(const struct jvm_type *one, const struct jvm_type *other)
 {
   size_t last = one->name.len - 1;
@@ -393,7 +393,8 @@ static bool has_function(const struct resolution *resolution)
   return is_found;
 }
 
-/* A function fits only an interface, so a type variable that stands for one is replaced by it. */
+/* A function fits only an interface, so a type variable that is bound to an interface is replaced by the
+ * interface. */
 static void bind_interface(struct resolution *resolution, const struct element_types *declared,
                            struct overload_type *type)
 {
@@ -428,7 +429,8 @@ static void plan_argument(struct resolution *resolution, size_t at, struct jvm_t
   plan->may_declare = to->kind == 'L' && to->unboxed == 0 && !text_equal(to->name, TEXT("java.lang.String"));
 }
 
-/* A choice by cost depends on values, which are not in the key, unless there is only one candidate. */
+/* Unless there is only one candidate, a choice by cost depends on values, and the key does not contain
+ * values. */
 static bool is_cacheable(const struct resolution *resolution, const struct overload_choice *choice,
                          const struct overload_candidate *candidates, size_t count)
 {
@@ -629,10 +631,10 @@ static bool walk_methods(struct candidates *candidates)
 
 /* ---- the choice among the methods ---- */
 
-/* The candidates, and narrower lists of them, which are tried first. */
+/* The candidates, and narrower lists of candidates. The narrower lists are tried first. */
 struct overloads {
   struct candidates all;
-  struct candidates allowed; /* those that the policy allows; all of them if it need not be asked */
+  struct candidates allowed; /* allowed by the policy; all candidates if the policy need not be asked */
   struct candidates open;    /* the public methods in `allowed` */
 };
 
@@ -702,8 +704,8 @@ static bool has_bare_argument(const struct resolution *resolution)
   return false;
 }
 
-/* Chooses for the operation's arguments and sets the member's method and plans. JP_NOT_FOUND: none fits, and
- * there is no outcome; JP_INVALID: the outcome says why. */
+/* Chooses for the operation's arguments and sets the member's method and plans. JP_NOT_FOUND: no overload
+ * fits, and *outcome is not set; JP_INVALID: the outcome says why. */
 static enum jp_status choose_among(struct resolution *resolution, const struct candidates *among,
                                    enum choice how)
 {
@@ -748,7 +750,7 @@ static enum jp_status choose_among(struct resolution *resolution, const struct c
   return JP_NOT_FOUND;
 }
 
-/* Denied overloads are no candidates (docs/internals/policy.md). A single method is judged after the
+/* Denied overloads are not candidates (docs/internals/policy.md). A single method is judged after the
  * choice. */
 static bool drop_denied(struct overloads *overloads)
 {
@@ -859,7 +861,8 @@ static bool set_refusal(struct resolution *resolution, const char *type, const c
   return true;
 }
 
-/* JVMS 2.9.3: each bytecode call links such a method, and JNI has no such call. */
+/* JVMS 2.9.3: each call by bytecode links a signature-polymorphic method anew, and JNI has no call of this
+ * kind. */
 static bool is_signature_polymorphic(struct jvm_method *method)
 {
   return (method->modifiers & (ACC_NATIVE | OP_ACC_VARARGS)) == (ACC_NATIVE | OP_ACC_VARARGS) &&

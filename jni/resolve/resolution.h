@@ -13,8 +13,7 @@ struct resolution {
   struct arena *arena;
   struct jvm_class *receiver_class; /* NULL: no receiver */
   struct jvm_class *named;
-  jclass
-      held; /* keeps `named` loaded until the request ends; NULL: the key does, or the class is permanent */
+  jclass held; /* keeps `named` loaded until the request ends; NULL: the key keeps it, or it is permanent */
   struct overload_argument *arguments; /* static types, one for each of the operation's args */
   struct argument_plan *plans;         /* `from` is set together with the static types */
   bool cacheable;

@@ -14,7 +14,7 @@
 enum {
   FRAMED_ARGUMENTS = 16, /* arguments whose references fit in the request's own frame */
   /* For the objects that the arguments of one call become: JVMS 4.3.3 allows 255, and the conversion of each
-   * may need another reference. Arguments that become an array need none. */
+   * may need another reference. Arguments that become an array need no reference. */
   MADE_REFERENCES = 2 * 255 + 64
 };
 
@@ -74,7 +74,7 @@ static enum jp_status open_arguments(const struct jvm_request *request, struct c
   return JP_OK;
 }
 
-/* One frame for the refs, and a second one inside it for the arguments' objects, because both together may
+/* One frame for the refs, and inside it a second frame for the arguments' objects, because both together may
  * exceed a frame's limit. */
 static enum jp_status open_many_arguments(const struct jvm_request *request, struct call_frame *frame)
 {
@@ -103,7 +103,7 @@ static bool make_argument_room(struct call_frame *frame, size_t count, struct ar
 
 /*
  * Looks up the receiver, the loader and the arguments that are refs. JP_NOT_FOUND: the session has no object
- * unknown_ref. JP_INVALID: the loader is no ClassLoader. JP_NO_MEMORY: memory is short, and *frame may be
+ * unknown_ref. JP_INVALID: the loader is not a ClassLoader. JP_NO_MEMORY: memory is short, and *frame may be
  * NULL.
  */
 static enum jp_status open_frame(const struct jvm_request *request, struct call_frame **frame)
@@ -376,8 +376,7 @@ static enum jp_status find_judged(const struct jvm_request *request, bool *by_ob
     if (judge_has_allowed(request->judge, request->operation->kind, target->facts.verdicts))
       return JP_OK;
   }
-  /* Before any error is reported: a caller who may not use these names must not learn what is wrong with
-   * them. */
+  /* Before any error is reported: a caller who may not use these names must not learn why they are wrong. */
   enum jp_status status =
       judge_operation(request->judge, request->operation, by_object, request->arena, outcome);
   if (status != JP_OK)
@@ -412,8 +411,8 @@ static bool is_own_thread(const struct jvm_request *request, const struct jvm_ta
   return is_own;
 }
 
-/* A caller who may not use these names gets the same denial whatever the object is, and whatever other errors
- * there are. */
+/* A caller who may not use these names gets the same denial for every object, even if there are other
+ * errors. */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {

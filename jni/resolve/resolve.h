@@ -1,7 +1,8 @@
 #ifndef JPEER_JNI_RESOLVE_RESOLVE_H
 #define JPEER_JNI_RESOLVE_RESOLVE_H
 /*
- * The objects of an operation, and steps of jvm_resolve that other folders use. On the thread's own thread.
+ * The objects of an operation, and the steps of jvm_resolve that other folders use. Called on the thread that
+ * runs the request.
  */
 #include "jni/members.h"
 #include "jni/types/element_types.h"
@@ -10,8 +11,8 @@
 
 /*
  * The objects of one request, from jvm_resolve to jvm_invoke: the receiver, the refs among the arguments, and
- * their class ids. jvm_target points to it. It lives in the request's arena, its references until
- * jvm_request_end.
+ * their class ids. jvm_target points to it. It is allocated in the request's arena, and its references are
+ * valid until jvm_request_end.
  */
 enum { FEW_ARGUMENTS = 8 };
 
@@ -38,8 +39,9 @@ struct call_frame {
 };
 
 /*
- * Makes the receiver of an operation that gives it as a value, like an argument: asks the judge, and may run
- * code of its class. After judge_operation. False: an OUTCOME_ERROR says why.
+ * Makes the receiver from the value that the operation has in place of a ref. The value is converted like an
+ * argument: this asks the judge, and may run code of the receiver's class. Called after judge_operation.
+ * False: an OUTCOME_ERROR says why.
  */
 bool call_frame_make_receiver(const struct jvm_request *request, struct call_frame *frame,
                               struct outcome *outcome) JP_MUST_CHECK;
@@ -50,18 +52,19 @@ struct jvm_class;
 /*
  * Finds the class as jvm_resolve does: by the loader that the operation names, among the supertypes of the
  * instance's class, or by the usual search; with only_ancestors, only among the instance's class and
- * supertypes. The caller has asked the judge about the names. The class stays loaded until jvm_request_end.
- * *receiver_class is the instance's; NULL: none. NULL leaves an OUTCOME_ERROR in *outcome, or with
- * only_ancestors nothing.
+ * supertypes. The caller has asked the judge about the names. The class remains loaded until jvm_request_end.
+ * *receiver_class becomes the class of the instance; NULL: the operation has no instance. Returns NULL if
+ * there is no class. *outcome is then an OUTCOME_ERROR; with only_ancestors it is unchanged if no ancestor
+ * has the name.
  */
 struct jvm_class *resolve_named_class(const struct jvm_request *request, bool only_ancestors,
                                       struct jvm_class **receiver_class, struct outcome *outcome);
 
 /*
- * Converts a value to a type by the rules of a put: the only argument of the request's operation, which is an
- * OP_PUT. Asks the judge about the types that the value names. elements: declared element types; NULL: none.
- * beside: a class whose loader is asked first; may be NULL. An object is a local reference of the request's
- * frame. False leaves an OUTCOME_ERROR.
+ * Converts a value to a type by the rules of a put. The value is the only argument of the request's
+ * operation, which is an OP_PUT. Asks the judge about the types that the value names. elements: declared
+ * element types; NULL: none. beside: a class whose loader is asked first; may be NULL. An object is a local
+ * reference of the request's frame. False leaves an OUTCOME_ERROR.
  */
 bool resolve_value(const struct jvm_request *request, struct jvm_type *type,
                    const struct element_types *elements, const struct jvm_class *beside, jvalue *out,

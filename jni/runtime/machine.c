@@ -22,7 +22,7 @@ static void set_place(struct jvm_thread *thread, const struct jvm_thread_place *
 {
   thread->env = place->env;
   thread->restorable = place->restorable;
-  thread->frame = place->frame; /* belongs to another thread, so no transition */
+  thread->frame = place->frame; /* this frame belongs to another thread, so its state does not change */
   thread->more_frames = place->more_frames;
 }
 

@@ -88,13 +88,13 @@ struct jvm {
 
   /* Created on first use by jni/types, under its own lock; never freed. */
   struct jvm_classes *classes;
-  /* Set together with `classes`: the name of an object's class from that table, which is faster than asking
+  /* Set together with `classes`: the name of an object's class from that table. This is faster than asking
    * the JVM. data NULL: the class is not in the table. */
   struct text (*known_class_name)(struct jvm_thread *thread, jobject object);
 };
 
 /*
- * The first frame of local references of a thread, either its own thread's or that of the thread that has
+ * The first frame of local references of a thread, either of its own thread or of the thread that has
  * borrowed it.
  *
  * | state           | what holds                                       | who leaves it, on what                       |
@@ -116,28 +116,28 @@ static const uint16_t jvm_frame_transitions[] = {
     [JVM_FRAME_EMPTY] = TO(JVM_FRAME_EMPTY) | TO(JVM_FRAME_USED) | TO(JVM_FRAME_NONE),
 };
 
-/* What the peer keeps for one Java thread. Created on that thread and used only there, except java_thread,
- * and while it is lent (jvm_thread_lend). Freed when the thread's run returns. */
+/* The data that the peer keeps for one Java thread. Created on that thread and used only there, except
+ * java_thread, and while it is lent (jvm_thread_lend). Freed when the thread's run returns. */
 struct jvm_thread {
   JNIEnv *env;     /* of the thread that uses this struct at the moment */
-  JNIEnv *own_env; /* of the thread that it was created for; constant */
+  JNIEnv *own_env; /* of the thread for which it was created; constant */
   struct jvm *jvm;
   jvmtiEnv *jvmti;
   jobject java_thread; /* global; other threads may pass it to JVMTI */
-  /* java_thread, borrowed: its interrupt flag and class loader are restored between requests. NULL: never touch
-   * them */
+  /* java_thread, borrowed: its interrupt flag and class loader are restored between requests. NULL: never
+   * touch them */
   jobject restorable;
 
   enum jvm_frame frame;
   unsigned
-      more_frames; /* further frames that a request with many references has opened inside the first one */
+      more_frames; /* further frames that a request with many references has opened inside the first frame */
 
   uint16_t *units; /* jvm_thread_units: scratch buffer for converting strings */
   size_t unit_capacity;
 
   /* The throwable that throwable_to_outcome has described last, for a request that asks for its ref. */
   struct {
-    bool is_wanted; /* `described` and `object` are set only if this is */
+    bool is_wanted; /* `described` and `object` are set only if this is true */
     jobject object; /* global; NULL: none yet */
     const struct outcome_throwable *described;
   } thrown;
@@ -176,8 +176,8 @@ struct jvm_thread_place {
   unsigned more_frames;
 };
 
-/* Lets the calling thread, which has this env, use *thread. Its own thread must wait during that time. The
- * borrower ends this with jvm_thread_return, after it has closed its frames. */
+/* Lets the calling thread use *thread; env is the calling thread's. Its own thread must wait during that
+ * time. The borrower ends this with jvm_thread_return, after it has closed its frames. */
 struct jvm_thread_place jvm_thread_lend(struct jvm_thread *thread, JNIEnv *env);
 void jvm_thread_return(struct jvm_thread *thread, const struct jvm_thread_place *place);
 

@@ -53,11 +53,11 @@ void jvm_gc(struct jvm_thread *thread)
  *
  * In JDK 17 and 18 a ThreadGroup lists its threads and the groups below it. suspend, stop, interrupt and
  * enumerate walk these lists, getParent leads from any group to the root, and starting a thread takes its
- * group's monitor, which any code can hold. On these versions each thread of the peer is made in a group of
- * its own without a parent, so that no walk finds the thread. While the thread runs, getThreadGroup() returns
- * the application's group ("main"), because threads that application code makes belong there. Java has no public
- * API for either step, so a private constructor and a private field of the JDK are used. If they are missing,
- * the thread is in "main".
+ * group's monitor, which any code can hold. On these versions each thread of the peer is made in its own
+ * group without a parent, so that none of these methods finds the thread. While the thread runs,
+ * getThreadGroup() returns the application's group ("main"), because threads that application code makes
+ * belong there. Java has no public API for either step, so a private constructor and a private field of the
+ * JDK are used. If they are missing, the thread is in "main".
  *
  * From JDK 19 on, groups list nothing, and suspend and stop only throw. The peer's threads are in "main", and
  * PeerThread.interrupt refuses the interrupt of a group.
@@ -151,7 +151,7 @@ static struct jvm_work *take_work(const struct jvm_work *work, jint thread_hash)
   return taken;
 }
 
-/* The calling thread's work. NULL: the thread has taken its work already, or is no thread of the peer. */
+/* The calling thread's work. NULL: the thread has taken its work already, or is not a thread of the peer. */
 static struct jvm_work *take_own_work(JNIEnv *env)
 {
   pthread_mutex_lock(&waiting.lock);
@@ -324,14 +324,14 @@ bool jvm_thread_clear_interrupt(struct jvm_thread *thread)
   return !throwable_take(thread, NULL) && was_set;
 }
 
-/* Of the peer's own class, below all others. */
+/* True for a frame of the peer's own class, which is below all other frames. */
 static bool is_own_frame(struct text frame)
 {
   static const char own[] = "jpeer.peer.PeerThread.";
   return memmem(frame.data, frame.len, own, sizeof own - 1) != NULL;
 }
 
-/* Code of the JDK alone: the class of the thread overrides neither method. */
+/* Runs only code of the JDK: the class of the thread overrides neither method. */
 size_t jvm_thread_trace(struct jvm_thread *by, const struct jvm_thread *thread, struct arena *arena,
                         struct text *frames, size_t max)
 {
@@ -412,8 +412,9 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 
 /* ---- names ---- */
 
-/* Thread's name field and the means to compare and set it. A JVM without that field gives no names. Written
- * by the first thread that calls give_name. Callers give names one at a time, and restore them. */
+/* Thread's name field and the means to compare and set it. If the JVM has no such field, threads get no
+ * names. Written by the first thread that calls give_name. Callers give names one at a time, and restore
+ * them. */
 static struct {
   bool is_looked_up;
   bool is_usable;

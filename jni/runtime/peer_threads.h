@@ -3,8 +3,9 @@
 /*
  * Makes Java threads of the peer's own class. jvm_spawn also starts them.
  *
- * The application's code can reach these threads and their class, and must not be able to start their work. So the
- * work is not stored in Java: it waits in a list in C, and only the thread that it was made for can begin it, once.
+ * The application's code can reach these threads and their class, and must not be able to start their work.
+ * For this reason the work is not stored in Java: it waits in a list in C, and only the thread for which it
+ * was made can begin it, once.
  */
 #include "jni/runtime/machine.h"
 
@@ -29,11 +30,12 @@ struct jvm_work;
 jobject jvm_thread_make(struct jvm_thread *thread, const char *name,
                         void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                         struct jvm_work **work, struct jp_error *error);
-/* Frees work that no thread has begun. False: a thread has begun the work, and owns it. */
+/* Frees work that was not begun by a thread. False: a thread has begun the work, and owns it. */
 bool jvm_work_withdraw(JNIEnv *env, struct jvm_work *work);
 
-/* True if java_thread, a global reference, or a thread that runs work for it, is inside Runtime.exit or halt: then
- * java_thread will not return (jvm_thread_is_exiting). its_env: the JNIEnv of java_thread. Any thread. */
+/* True if java_thread, a global reference, or a thread that runs work for it, is inside Runtime.exit or halt:
+ * then java_thread will not return (jvm_thread_is_exiting). its_env: the JNIEnv of java_thread. Any
+ * thread. */
 bool jvm_thread_is_doing_exit(struct jvm *jvm, jobject java_thread, const JNIEnv *its_env);
 
 /* The attachment of a calling thread that the JVM may not know. */

@@ -14,11 +14,12 @@ jstring jvm_string_new(struct jvm_thread *thread, struct text t);
 
 /* The string's text in the arena; data is NULL if memory is short. string must not be NULL. */
 struct text jvm_string_get(struct jvm_thread *thread, jstring string, struct arena *arena);
-/* As jvm_string_get, for a string of known length. */
+/* The same as jvm_string_get, for a string of known length. */
 struct text jvm_string_get_whole(struct jvm_thread *thread, jstring string, size_t length,
                                  struct arena *arena);
 
-/* As jvm_string_get, but a string of more than max UTF-16 units is cut there and ends in "...". */
+/* The same as jvm_string_get, except that a string of more than max UTF-16 units is cut there and ends in
+ * "...". */
 struct text jvm_string_get_cut(struct jvm_thread *thread, jstring string, struct arena *arena, size_t max);
 
 /* UTF-16 units as WTF-8, in the arena; data is NULL when memory is short. */

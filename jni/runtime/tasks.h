@@ -4,9 +4,9 @@
  * Tasks: work that any Java thread may do in place of a thread of the peer. The peer's thread lends its
  * struct jvm_thread and waits.
  *
- * A task has a Java object, a Runnable. Application code can reach that object. So the work never passes through
- * Java: it waits in a list in C, and the first thread that runs the object takes it, once. Running the object
- * again, or after its task was withdrawn, does nothing.
+ * A task has a Java object, a Runnable. Application code can reach that object. For this reason the work
+ * never passes through Java: it waits in a list in C, and the first thread that runs the object takes it,
+ * once. Running the object again, or after its task was withdrawn, does nothing.
  */
 #include "jni/runtime/machine.h"
 
@@ -16,16 +16,16 @@ void JNICALL jvm_task_serve(JNIEnv *env, jobject object);
 struct jvm_task;
 
 /*
- * Makes a task that will run run(argument, thread) on the thread that runs its object. `thread` is the
- * caller's, which must not use it until jvm_task_withdraw has returned true or jvm_task_await has returned.
- * *object is a local reference. Release the task with jvm_task_release. JP_NO_MEMORY or JP_JAVA: *error says
- * why.
+ * Makes a task that will run run(argument, thread) on the thread that runs its object. `thread` belongs to
+ * the caller. The caller must not use it until jvm_task_withdraw has returned true or jvm_task_await has
+ * returned. *object is a local reference. Release the task with jvm_task_release. JP_NO_MEMORY or JP_JAVA:
+ * *error says why.
  */
 enum jp_status jvm_task_create(struct jvm_thread *thread,
                                void (*run)(void *argument, struct jvm_thread *thread), void *argument,
                                struct jvm_task **task, jobject *object, struct jp_error *error) JP_MUST_CHECK;
 
-/* True: no thread has begun the task, and none will. */
+/* True: no thread has begun the task, and no thread will begin it. */
 bool jvm_task_withdraw(struct jvm_task *task) JP_MUST_CHECK;
 
 enum jvm_task_end {

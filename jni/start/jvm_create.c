@@ -43,8 +43,8 @@ static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format,
 {
   if (!atomic_load(&hearing.collecting)) {
     jint written = vfprintf(stream, format, args);
-    /* So that no output of the JVM is lost if the process ends, as without this hook. stderr is line-buffered
-     * (main.c), and hooks.exiting flushes an unfinished line. */
+    /* Set so that no output of the JVM is lost if the process ends, as would be the case without this hook.
+     * stderr is line-buffered (main.c), and hooks.exiting flushes an unfinished line. */
     if (stream != stderr)
       fflush(stream);
     return written;
@@ -152,8 +152,8 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
   if (options->rows == NULL || options->owned[0] == NULL || options->owned[1] == NULL ||
       (launch->main_module != NULL && options->owned[2] == NULL))
     return jp_fail_memory(error, NULL);
-  /* The hooks come first, because the JVM reads options in order, and reports a bad one only through hooks
-   * that it has read. */
+  /* The hooks must precede the other options, because the JVM reads options in order, and reports an invalid
+   * option only through hooks that it has read already. */
   add_option(options, (char *)hook_names[0], (void *)hear_words);
   add_option(options, (char *)hook_names[1], (void *)exits);
   add_option(options, (char *)hook_names[2], (void *)on_abort);
@@ -167,10 +167,10 @@ static enum jp_status make_options(const struct jvm_launch *launch, void(JNICALL
 /* ---- the names of the hooks ---- */
 
 /*
- * HotSpot lists every option that it was created with, and so "vfprintf", "exit" and "abort".
+ * HotSpot lists every option with which it was created, including "vfprintf", "exit" and "abort".
  * RuntimeMXBean.getInputArguments() and jcmd VM.command_line show the list. Programs that start a JVM like
- * their own (JMH, build tools) pass it on, and java reads a word without a dash as the main class. So these
- * names are removed from the list.
+ * their own (JMH, build tools) pass it on, and java reads a word without a dash as the main class. For this
+ * reason these names are removed from the list.
  *
  * HotSpot exports a table of its own fields, with their names, types and addresses, for debuggers and
  * profilers (gHotSpotVMStructs; further variables describe the layout of a row). In versions 17 to 25 the
@@ -257,7 +257,7 @@ static void hide_hook_names(void)
   for (int at = 0; arguments != NULL && count != NULL && at + HOOKS <= *count; at++) {
     if (!are_hooks(*arguments + at))
       continue;
-    /* The texts stay allocated, because another thread may be reading the list. */
+    /* The texts are not freed, because another thread may be reading the list. */
     memmove(*arguments + at, *arguments + at + HOOKS, (size_t)(*count - at - HOOKS) * sizeof **arguments);
     *count -= HOOKS;
     return;

@@ -11,7 +11,8 @@
  * created; *error says why. Neither returns.
  *
  * If the JVM cannot be created, *error is the JVM's output, as one line. Otherwise the output goes to the
- * stream that the JVM chose. JP_INVALID: an option; JP_IO: the library; JP_INTERNAL: anything else.
+ * stream that the JVM chose. JP_INVALID: an option is wrong; JP_IO: the library cannot be opened;
+ * JP_INTERNAL: any other failure.
  */
 enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *exits)(jint status),
                           void (*died)(const struct jp_error *error), JavaVM **vm, JNIEnv **env,

@@ -21,7 +21,7 @@ static struct {
   const struct jvm_hooks *hooks;
   struct jvm jvm;
 
-  pthread_mutex_t serving_lock; /* held while hooks.started runs, so that the shutdown hook waits for that */
+  pthread_mutex_t serving_lock; /* held while hooks.started runs, so that the shutdown hook waits for it */
   enum {
     NOT_SERVING, /* hooks.started has not returned JP_OK */
     IS_SERVING,
@@ -63,7 +63,7 @@ __attribute__((noreturn)) static void park_thread(void)
 static void JNICALL on_exit_of_jvm(jint status)
 {
   if (atomic_load(&run.is_failing)) {
-    /* jvm_run returns with the error. The JVM stays stopped, so that it cannot disturb the end of the
+    /* jvm_run returns with the error. The JVM remains stopped, so that it cannot disturb the end of the
      * process. */
     atomic_store(&run.jvm.has_stopped, true);
     finish_run(1, false);
@@ -170,8 +170,8 @@ static enum jp_status find_class_loader(struct jvm *jvm, struct jvm_thread *thre
   return jvm->class_loader == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
-/* The class loader opens a jar on first use, and never tries again if that fails. So all jars are opened now,
- * while there are file descriptors: each is searched for a name that none has. */
+/* The class loader opens a jar on first use, and never tries again if that fails. For this reason all jars
+ * are opened now, while file descriptors are available, by searching each jar for a name that no jar has. */
 static void open_class_path(const struct jvm *jvm, struct jvm_thread *thread)
 {
   JNIEnv *env = thread->env;
@@ -227,9 +227,9 @@ static enum jp_status add_shutdown_hook(struct jvm_thread *thread, struct jp_err
   return JP_JAVA;
 }
 
-/* The thread "main" of a service stays alive, because its group would otherwise be empty and might be
- * destroyed, and application code could then create no thread. It waits inside Java, because a JVM that ends waits
- * for threads in native code. */
+/* The thread "main" of a service does not end, because its group would otherwise be empty and might be
+ * destroyed, and application code could then create no thread. It waits inside Java, because a JVM that ends
+ * waits for threads in native code. */
 __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
 {
   enum { PAUSE_US = 100000 };
@@ -244,7 +244,7 @@ __attribute__((noreturn)) static void wait_as_main(JNIEnv *env)
   park_thread();
 }
 
-/* A signal may have asked to stop before the start. Then the thread that it has woken ends the process. */
+/* A signal may have asked to stop before the start. The thread that was woken then ends the process. */
 static enum jp_status call_started(JNIEnv *env, struct jp_error *error)
 {
   pthread_mutex_lock(&run.serving_lock);
@@ -264,7 +264,7 @@ static enum jp_status start_application(struct jvm_thread *thread, struct jvm_ma
   enum jp_status status = open_machine(thread, error);
   if (status == JP_OK)
     status = add_shutdown_hook(thread, error);
-  /* Before the main class is searched, because that may take long. */
+  /* Called before the search for the main class, because the search may take long. */
   if (status == JP_OK)
     status = jvm_spawn(&run.jvm, "jpeer-signals", exit_on_signal, NULL, error);
   if (status == JP_OK) {

@@ -8,8 +8,8 @@
 /* The bits of Start.mainKind. */
 enum { HAS_ARGUMENTS = 1, IS_STATIC = 2 };
 
-/* Start throws these two types for the user's mistakes, the second if there is no such class; the error is
- * only their message. For any other type the error has the type as well. */
+/* Start throws these two types for the user's mistakes, the second if the class does not exist. Only their
+ * message becomes the error. For any other type the error has the type as well. */
 static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
 {
   static const struct {

@@ -42,7 +42,7 @@ enum { SIGNALS = sizeof numbers / sizeof numbers[0] };
 
 static struct sigaction before[SIGNALS];
 static bool is_caught[SIGNALS];
-/* For the handler, which has no context argument. */
+/* Global, because a signal handler has no context argument. */
 static volatile sig_atomic_t descriptor_to_wake;
 /* The first signal that asks to stop. number is written last; 0: none yet. */
 static struct {
@@ -52,8 +52,9 @@ static struct {
   atomic_int number;
 } first;
 static volatile sig_atomic_t hangup_is_own;
-static atomic_uint asked_for;  /* set of ASKED_*; lock-free, so that a handler may write it */
-static atomic_bool are_hidden; /* the JVM is being created: it sees SIG_IGN in place of our handlers */
+static atomic_uint asked_for; /* set of ASKED_*; lock-free, so that a handler may write it */
+/* the JVM is being created: sigaction shows SIG_IGN in place of our handlers */
+static atomic_bool are_hidden;
 
 static void wake_reader(int number, siginfo_t *facts, void *unused)
 {
@@ -75,10 +76,11 @@ static void wake_reader(int number, siginfo_t *facts, void *unused)
 
 /*
  * Replaces libc's function for the whole process, libjvm included, because the symbols of a program are found
- * before those of its libraries (jni/CMakeLists.txt exports this one). HotSpot reads the action of TERM, INT
- * and HUP while it starts, and sets no handler for a signal that is ignored. Really ignoring the signals
- * would lose those that arrive during that time. So they are caught, and only HotSpot sees "ignored". The
- * function that this one hides may be libc's, a sanitizer's or that of libjsig (LD_PRELOAD).
+ * before the symbols of its libraries (jni/CMakeLists.txt exports this function). HotSpot reads the action of
+ * TERM, INT and HUP while it starts, and sets no handler for a signal that is ignored. If the signals were
+ * really ignored, signals that arrive during that time would be lost. For this reason the signals are caught,
+ * and only HotSpot sees them as ignored. The function that is replaced may belong to libc, to a sanitizer or
+ * to libjsig (LD_PRELOAD).
  */
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction *restrict action,
                                                      struct sigaction *restrict old)
@@ -195,7 +197,8 @@ static void free_references(const struct report *report, jint count, jthread *th
   free_memory(report, threads);
 }
 
-/* True if `waiter` is in joined.join(), and `joined` is alive: join() waits on the monitor of the Thread object. */
+/* True if `waiter` is in joined.join(), and `joined` is alive: join() waits on the monitor of the Thread
+ * object. */
 static bool has_joined(const struct report *report, jthread waiter, jthread joined)
 {
   jvmtiMonitorUsage usage = {0};
@@ -289,8 +292,8 @@ static void write_hook(const struct report *report, jthread hook, char *text, si
 }
 
 /*
- * Describes the hook in a few words, cut to the size of text. Runs no Java code of the application. Called on a
- * thread that is not attached to the JVM. If the JVM no longer responds, this function may never return.
+ * Describes the hook in a few words, cut to the size of text. Runs no Java code of the application. Called on
+ * a thread that is not attached to the JVM. If the JVM no longer responds, this function may never return.
  */
 static void write_exit_report(struct jvm *jvm, char *text, size_t size)
 {
@@ -301,7 +304,7 @@ static void write_exit_report(struct jvm *jvm, char *text, size_t size)
     return;
   const struct report report = {attachment.env, jvm->jvmti, jvm};
   jobject hook = NULL;
-  /* Searches several times, because between two hooks the JVM waits for none. */
+  /* Searches several times, because between two hooks the JVM waits for no hook. */
   int searches = (*jvm->jvmti)->AddCapabilities(jvm->jvmti, &wanted) == JVMTI_ERROR_NONE ? SEARCHES : 0;
   for (int i = 0; hook == NULL && i < searches; i++) {
     if (i > 0)
@@ -328,7 +331,8 @@ static int start_thread(void *(*run)(void *argument), void *argument)
 
 /* ---- ending the process ---- */
 
-/* A part of the end that may hang, in a JVM that no longer responds or on a stderr that nobody reads. */
+/* A step of the end that may block for ever: in a JVM that no longer responds, or on a stderr that nobody
+ * reads. */
 struct step {
   void (*run)(void);
   sem_t done;
@@ -447,7 +451,8 @@ void jvm_stopping_log_cause(struct jvm_thread *thread)
 
 /* ---- the thread that reads the signals ---- */
 
-/* Waits for a signal that asks to stop, and handles the hang-ups before it. False: signals can no longer be read. */
+/* Waits for a signal that asks to stop, and handles the hang-ups before it. False: signals can no longer be
+ * read. */
 static bool await_stop(void)
 {
   for (;;) {

@@ -3,10 +3,10 @@
 /*
  * From a signal to the end of the process.
  *
- * A thread that the JVM does not know reads the signals, so that application code cannot disturb it. At the first
- * signal jvm_stopping_await returns, on a Java thread that then calls System.exit, which waits for shutdown
- * hooks as with java. A signal that arrives grace_ms after the first, or later, ends the process whatever
- * Java does.
+ * A thread that the JVM does not know reads the signals, so that application code cannot disturb it. At the
+ * first signal jvm_stopping_await returns on a Java thread. This thread then calls System.exit, which waits
+ * for shutdown hooks, as with java. A signal that arrives grace_ms after the first, or later, ends the
+ * process, even if Java prevents the end.
  */
 #include "base/status.h"
 
@@ -20,7 +20,7 @@ struct jvm_thread;
  * The handlers of TERM, INT and HUP (docs/internals/start-and-stop.md) are set before the JVM is created, so
  * that no signal is lost. During its start HotSpot sees these signals as ignored, and sets no handler for an
  * ignored signal. A signal that was already ignored when the process started (nohup, a shell's background
- * job) stays ignored, as with java. Process-wide; call these functions from one thread.
+ * job) remains ignored, as with java. Process-wide; call these functions from one thread.
  */
 
 /* Sets a handler that makes the eventfd *descriptor readable, and hides the handler from HotSpot until one of

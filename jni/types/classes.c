@@ -82,7 +82,8 @@ static struct jvm_classes *find_table(struct jvm_thread *thread)
   return table;
 }
 
-/* Returns the name of an array's element class, or the keyword of its primitive; for other classes the name itself. */
+/* Returns the name of an array's element class, or the keyword of its primitive; for other classes the name
+ * itself. */
 static struct text read_element_name(struct text name)
 {
   size_t at = 0;
@@ -99,7 +100,8 @@ static struct text read_element_name(struct text name)
  * module. */
 enum loader_kind { LOADER_OTHER, LOADER_APPLICATION, LOADER_ADDED, LOADER_JDK };
 
-/* Finds the module by the package with JVMTI, and runs no Java code: Java code could fail on a short stack. */
+/* Finds the module by the package with JVMTI, and runs no Java code: Java code could fail on a short
+ * stack. */
 static bool has_named_module(struct jvm_thread *thread, jobject loader, struct text class_name)
 {
   struct arena arena;
@@ -190,7 +192,7 @@ static void describe_class(struct jvm_thread *thread, struct jvm_class *entry, j
   entry->text = entry->is_enum ? CLASS_TEXT_NAME : row == NULL ? CLASS_TEXT_NONE : row->text;
 }
 
-/* The element class of an array, whatever its number of dimensions. A local reference; NULL: it failed. */
+/* The element class of an array with any number of dimensions. A local reference; NULL: it failed. */
 static jclass find_element_class(struct jvm_thread *thread, const struct jvm_class *array, jclass class)
 {
   JNIEnv *env = thread->env;
@@ -269,7 +271,7 @@ static struct jvm_class *find_locked(JNIEnv *env, struct jvm_classes *table, jcl
   return entry;
 }
 
-/* Removes the entries of unloaded classes, which no look-up can find any more. */
+/* Removes the entries of unloaded classes. No look-up can find these entries any more. */
 static void drop_unloaded_locked(JNIEnv *env, struct jvm_classes *table)
 {
   for (size_t i = 0; i < table->bucket_count; i++)

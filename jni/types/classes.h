@@ -7,8 +7,8 @@
  *
  * A struct jvm_class is never freed, because an error may name a class after it was unloaded, and its id is
  * never used again. The table holds classes of the boot, platform and application loaders by global
- * references, and all others by weak ones, so that an application can unload them. Use an entry with a weak
- * reference only while you hold an object or a class that keeps it loaded.
+ * references, and all other classes by weak references, so that an application can unload them. Use an entry
+ * with a weak reference only while you hold an object or a class that keeps it loaded.
  */
 #include "jni/runtime/machine.h"
 #include "op/outcome.h"
@@ -25,7 +25,7 @@ struct jvm_class {
   jint hash;
   jclass ref; /* global or weak global */
   bool permanent;
-  /* True if the loader is the boot or the platform loader, the class is in a named module, and it is no
+  /* True if the loader is the boot or the platform loader, the class is in a named module, and it is not a
    * proxy. For an array: of its element class. */
   bool is_of_jdk;
   struct text name;         /* Class.getName() */
@@ -59,10 +59,10 @@ struct jvm_class *jvm_class_component(struct jvm_thread *thread, struct jvm_clas
 
 /*
  * Class.forName(name, false, loader): loads the class without initialising it. loader NULL: the boot loader.
- * NULL: an exception is pending (there is no such class), or none is (memory is short).
+ * NULL: an exception is pending (the class does not exist), or no exception is pending (memory is short).
  */
 struct jvm_class *jvm_class_load(struct jvm_thread *thread, struct text name, jobject loader);
-/* As jvm_class_load; *held is the class as a local reference, which keeps it loaded. */
+/* The same as jvm_class_load. *held is a local reference of the class, which keeps the class loaded. */
 struct jvm_class *jvm_class_load_held(struct jvm_thread *thread, struct text name, jobject loader,
                                       jclass *held);
 

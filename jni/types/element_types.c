@@ -100,7 +100,7 @@ static bool read_arguments(struct text *rest, struct class_type *type)
   return true;
 }
 
-/* "Ljava/util/Map<TK;>.Entry<TV;>;": the arguments are those of the last part. */
+/* "Ljava/util/Map<TK;>.Entry<TV;>;": the arguments of the last part count. */
 static bool read_class_type(struct text signature, struct arena *arena, struct class_type *type)
 {
   char *name = arena_alloc(arena, signature.len + 1);
@@ -127,7 +127,7 @@ static bool read_class_type(struct text signature, struct arena *arena, struct c
 
 /* Copies the type with variables replaced by their bindings. A type argument with an unbound variable becomes
  * "*", also if it is an array or a wildcard of the variable. data NULL: memory is short, or the whole type is
- * such a variable. */
+ * an unbound variable. */
 static struct text substitute_variables(struct text type, const struct bindings *bindings,
                                         struct arena *arena)
 {
@@ -234,7 +234,7 @@ struct search {
   size_t count;
 };
 
-/* False: an earlier visit knew as much, or there are too many. */
+/* False: an earlier visit of the class had as many known arguments, or too many classes were visited. */
 static bool visit_class(struct search *search, const struct jvm_class *class, size_t known)
 {
   size_t at = 0;
@@ -248,7 +248,7 @@ static bool visit_class(struct search *search, const struct jvm_class *class, si
   return true;
 }
 
-/* As find_binding, for a supertype. */
+/* The same as find_binding, for a supertype. */
 static bool search_binding(struct search *search, struct jvm_class *class, const struct text *arguments,
                            size_t count, unsigned depth, struct bindings *found)
 {
@@ -292,9 +292,9 @@ static bool search_binding(struct search *search, struct jvm_class *class, const
   return is_found;
 }
 
-/* Finds the arguments of the target in a class, whose own arguments are given in the order of its variables,
- * and its supertypes. *found has the target's variables. If the target is a supertype on several paths, the
- * path with the most known arguments counts, because others may be raw. */
+/* Finds the arguments of the target in a class and its supertypes. `arguments` are the class's own arguments,
+ * in the order of its variables. *found has the target's variables. If the target is a supertype on several
+ * paths, the path with the most known arguments counts, because others may be raw. */
 static bool find_binding(const struct finding *finding, struct jvm_class *class, const struct text *arguments,
                          size_t count, const struct target *target, struct bindings *found)
 {
@@ -324,8 +324,8 @@ static struct text read_type_name(const struct finding *finding, struct text typ
              : arena_printf(finding->arena, "%.*sL%.*s;", (int)dimensions, type.data, TEXT_ARGS(class.name));
 }
 
-/* "? extends T" is T, because a value is made as one of the bound. "? super T" and "?" say nothing, because
- * the list may be of any supertype. */
+/* "? extends T" is T, because a value is made as an object of the bound. "? super T" and "?" say nothing,
+ * because the list may be of any supertype. */
 static struct text take_bound_type(struct text argument)
 {
   if (argument.len == 0 || argument.data[0] == '*' || argument.data[0] == '-')
@@ -342,7 +342,7 @@ static void set_declared(const struct finding *finding, struct text argument, st
     *type = (struct jvm_type){.kind = 'L', .name = name, .context = finding->context};
 }
 
-/* For a class whose type arguments are given. */
+/* Reads the element types of a class whose type arguments are given. */
 static const struct element_types *read_container_of(const struct finding *finding, struct jvm_class *class,
                                                      const struct text *arguments, size_t count,
                                                      unsigned depth)
@@ -483,7 +483,8 @@ static const struct element_types *read_type(const struct finding *finding, stru
   return made;
 }
 
-/* For the type that a type variable, or an array of one, stands for; the erased type does not say. */
+/* For the type to which a type variable is bound, or an array of this type; the erased type does not contain
+ * it. */
 static const struct element_types *read_variable(const struct finding *finding, struct text type,
                                                  unsigned depth)
 {

@@ -117,7 +117,8 @@ static bool read_method(struct builder *builder, jmethodID id)
   bool is_bridge = (modifiers & ACC_BRIDGE) != 0;
   bool is_synthetic = (modifiers & ACC_SYNTHETIC) != 0;
   bool is_static = (modifiers & OP_ACC_STATIC) != 0;
-  /* Callers use Kotlin's `name$default`, which is static and synthetic, but no other synthetic methods. */
+  /* Callers may use Kotlin's `name$default`, which is a static synthetic method, but no other synthetic
+   * methods. */
   bool is_hidden = is_bridge || (is_synthetic && !is_static);
   if (strcmp(name, "<clinit>") == 0 || (is_bridge && is_static) ||
       ((is_bridge || is_synthetic) && (modifiers & OP_ACC_PRIVATE) != 0))

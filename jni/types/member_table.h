@@ -5,9 +5,9 @@
  * class. A class's table is made once and lives as long as the class. It is constant, except that the classes
  * of parameters are loaded on first use. Any thread that may use Java.
  *
- * A call with an id from JVMTI skips class initialisation. So never call a static member with `id`: take its
- * id with GetStaticMethodID or GetStaticFieldID, which initialise the class, from its owner, raw_name and
- * raw_descriptor.
+ * A call with an id from JVMTI skips class initialisation. For this reason a static member must never be
+ * called with `id`: take its id with GetStaticMethodID or GetStaticFieldID, which initialise the class, from
+ * its owner, raw_name and raw_descriptor.
  */
 #include "jni/types/classes.h"
 
@@ -44,14 +44,14 @@ struct jvm_field {
 };
 
 struct member_table {
-  /* without <clinit> and bridge methods; the only synthetic ones are static and not private */
+  /* without <clinit> and bridge methods; synthetic methods only if static and not private */
   struct jvm_method *methods;
   size_t method_count;
   /* Bridge and synthetic instance methods that are not private. Callers cannot name them, but they can
    * override other methods. */
   struct jvm_method *hidden;
   size_t hidden_count;
-  struct jvm_field *fields; /* without synthetic ones */
+  struct jvm_field *fields; /* without synthetic fields */
   size_t field_count;
   struct jvm_class *super; /* NULL: none (Object, interfaces) */
   struct jvm_class **interfaces;
@@ -61,7 +61,7 @@ struct member_table {
 
 /*
  * The class's table. Links the class first. NULL: an exception is pending if Java threw (the class cannot be
- * linked), and none is if memory is short.
+ * linked), and no exception is pending if memory is short.
  */
 const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm_class *class);
 

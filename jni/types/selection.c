@@ -137,8 +137,8 @@ static bool is_overriding(const struct selection *selection, const struct jvm_me
          has_same_loader(selection->thread, nearer->owner, method->owner);
 }
 
-/* `found` has the methods of one name and descriptor along the classes, the called one last. Keeps those that
- * override it, directly or through another one. */
+/* `found` has the methods of one name and descriptor along the classes, the called method last. Keeps the
+ * methods that override it, directly or through another method. */
 static void keep_overriding(struct selection *selection, struct list *found)
 {
   size_t last = found->count - 1;
@@ -187,7 +187,7 @@ static bool select_of_class(struct selection *selection)
   return true;
 }
 
-/* True if another of the methods belongs to a subinterface of this one's owner. */
+/* True if another of the methods belongs to a subinterface of this method's owner. */
 static bool is_outdone(const struct selection *selection, const struct list *methods,
                        const struct jvm_method *method)
 {
@@ -199,7 +199,7 @@ static bool is_outdone(const struct selection *selection, const struct list *met
   return false;
 }
 
-/* JVMS 5.4.6, 2c: the only default method among those that no other interface overrides. */
+/* JVMS 5.4.6, 2c: the only default method among the methods that no other interface overrides. */
 static bool select_default(struct selection *selection)
 {
   struct list found = {0};
@@ -247,7 +247,7 @@ static bool add_between(struct selection *selection)
 
 /* ---- bridges ---- */
 
-/* True if a value of the first type may be passed on, after a cast, as one of the second. */
+/* True if a value of the first type may be passed on, after a cast, as a value of the second type. */
 static bool could_become(struct jvm_thread *thread, struct jvm_type *from, struct jvm_type *to)
 {
   if (from->kind != 'L' || to->kind != 'L' || text_equal(from->name, to->name))
@@ -278,8 +278,8 @@ static bool is_descriptor_known(const struct list *methods, const struct jvm_met
 
 /*
  * A bridge calls another method, possibly a superclass's. Its code cannot be read without a capability of
- * JVMTI that the peer does not request. So every method that it could call is judged: an unnecessary denial
- * is better than a missing one.
+ * JVMTI that the peer does not request. For this reason every method that it could call is judged: an
+ * unnecessary denial is better than a missing denial.
  */
 static bool add_targets(struct selection *selection, struct jvm_method *bridge)
 {
@@ -322,7 +322,7 @@ static bool is_never_overridden(const struct jvm_method *method, const struct jv
   return runtime == method->owner || (method->modifiers & (OP_ACC_PRIVATE | OP_ACC_FINAL)) != 0;
 }
 
-/* After walk_lineage. */
+/* Call it after walk_lineage. */
 static bool select_method(struct selection *selection)
 {
   bool found =
@@ -346,7 +346,7 @@ bool selection_find(struct jvm_thread *thread, struct arena *arena, struct jvm_m
 
 /* ---- supertypes that also declare the method ---- */
 
-/* Selects for another method, in the lineage that was walked for the first one. */
+/* Selects for another method, in the same lineage as for the first method. */
 static bool select_again(const struct selection *walked, struct jvm_method *method, struct jvm_class *runtime,
                          struct selection *again)
 {
@@ -376,8 +376,8 @@ static bool could_be_code(const struct jvm_method *method, const struct jvm_meth
 }
 
 /* The descriptor of the method with the code: for a bridge, its target's. A compiler makes a bridge for the
- * method with these parameters in the same class, or else for the inherited one. NULL: several methods could
- * be the target, which is possible only in class files that no Java compiler makes. */
+ * method with these parameters in the same class, or else for the inherited method. NULL: several methods
+ * could be the target. Class files from a Java compiler never have several. */
 static const char *find_code(const struct selection *selection)
 {
   const struct jvm_method *selected = selection->selected;
@@ -442,7 +442,8 @@ static struct judged_member make_member(const struct judged_member *member, cons
                                 .member = member->member};
 }
 
-/* A question to the judge about a supertype, or about a class between the object's and the named one. */
+/* A question to the judge about a supertype, or about a class between the object's class and the named
+ * class. */
 struct supertype_search {
   const struct judged_member *member;
   const struct jvm_lineage *lineage;

@@ -16,7 +16,7 @@
  * call, and every class and interface between `runtime` and the method's owner that redeclares the member.
  * Each class is in the list once; the owner is not. The method must be an instance method. `runtime` must be
  * the class of an object that the caller holds, and the owner one of its supertypes. False: an exception is
- * pending (a class cannot be linked), or none is (memory is short).
+ * pending (a class cannot be linked), or no exception is pending (memory is short).
  */
 bool selection_find(struct jvm_thread *thread, struct arena *arena, struct jvm_method *method,
                     struct jvm_class *runtime, struct judged_holder **holders, size_t *count);
@@ -34,8 +34,9 @@ struct jvm_lineage {
  * Finds the nearest supertype of the object that the judge allows, that declares the member's method publicly
  * with the same parameter types, and whose method runs the same code for the object. *found is the member
  * with this supertype as its named class; it is valid as long as the lineage's arena, and its verdicts are
- * NULL. False: there is no such supertype, the member is no public instance method, the object is not of the
- * named class, or a rule or a preset denies the method on a class of the lineage (judge_spares).
+ * NULL. False: the class has no supertype with this name, the member is not a public instance method, the
+ * object is not of the named class, or a rule or a preset denies the method on a class of the lineage
+ * (judge_spares).
  */
 bool selection_find_supertype(const struct jvm_lineage *lineage, const struct judge *judge,
                               const struct judged_member *member, struct judged_member *found);

@@ -8,15 +8,17 @@
 /*
  * ---- many letters at once ----
  *
- * With AVX2, 32 letters a step. Both functions stop at a byte that is no letter, at a rest that is too short, and at
- * once without AVX2. They return how many letters or bytes they converted; the caller converts the rest.
+ * With AVX2, decode_wide and encode_wide convert 32 letters in a step. Decoding stops at a byte that is not a
+ * letter, and both functions stop when the rest is too short for a step. Without AVX2 they convert nothing.
+ * They return how many letters or bytes they converted; the caller converts the rest.
  */
 
 #ifdef __SSE2__ /* x86: AVX2 is possible, checked at run time */
 enum {
-  LETTERS = 32, /* of a step */
-  BYTES = 24,   /* that those letters encode */
-  /* A step writes 32 bytes for 24, or loads 28: the room or the text must be that much longer. */
+  LETTERS = 32, /* letters that a step converts */
+  BYTES = 24,   /* bytes that these letters encode */
+  /* A step of the decoder writes 32 bytes, of which 24 count, and a step of the encoder loads 28 bytes, of
+   * which 24 count. For this reason so many letters or bytes must follow each step. */
   LETTERS_AFTER = 16,
   BYTES_AFTER = 4
 };
@@ -28,7 +30,8 @@ WIDE static inline __m256i all(char byte)
   return _mm256_set1_epi8(byte);
 }
 
-/* Where a letter is one of `count` from `first` on, its value, `value` being that of the first; else 0. */
+/* Returns the value of each letter that is one of the `count` letters from `first` on, and 0 for each other
+ * byte. `value` is the value of `first`. */
 WIDE static inline __m256i values_in(__m256i letters, char first, char count, char value, __m256i *known)
 {
   __m256i above = _mm256_sub_epi8(letters, all(first));
@@ -37,7 +40,8 @@ WIDE static inline __m256i values_in(__m256i letters, char first, char count, ch
   return _mm256_and_si256(found, _mm256_add_epi8(above, all(value)));
 }
 
-/* RFC 4648, section 4. known has all bits of each byte that is a letter. */
+/* RFC 4648, section 4. Returns the value of each letter, and sets all bits in `known` of each byte that is a
+ * letter. */
 WIDE static inline __m256i values_of(__m256i letters, __m256i *known)
 {
   __m256i values = values_in(letters, 'A', 26, 0, known);
@@ -47,12 +51,13 @@ WIDE static inline __m256i values_of(__m256i letters, __m256i *known)
   return _mm256_or_si256(values, values_in(letters, '/', 1, 63, known));
 }
 
-/* 32 values of six bits become 24 bytes, the first ones. */
+/* Packs 32 values of six bits into the first 24 bytes. */
 WIDE static inline __m256i join(__m256i values)
 {
   __m256i pairs = _mm256_maddubs_epi16(values, _mm256_set1_epi16(1 << 8 | 1 << 6));
   __m256i fours = _mm256_madd_epi16(pairs, _mm256_set1_epi32(1 << 16 | 1 << 12));
-  /* Of each four bytes the upper one is empty, and the lowest comes last. */
+  /* Each word of four bytes has three bytes of output: its highest byte is empty, and its lowest byte is the
+   * last in the output. */
   const __m256i order = _mm256_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1, 2, 1, 0, 6,
                                          5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1);
   const __m256i halves = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7);
@@ -78,12 +83,13 @@ WIDE static inline __m256i split(const uint8_t *bytes)
 {
   __m128i low = _mm_loadu_si128((const __m128i *)(const void *)bytes);
   __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(bytes + BYTES / 2));
-  /* Of each three bytes 0, 1, 2 a word of 0 and 1 and one of 1 and 2, the earlier byte in the upper half. */
+  /* Each three bytes 0, 1, 2 become two words: the first has the bytes 0 and 1, and the second has the bytes
+   * 1 and 2. The upper half of a word is the earlier byte. */
   const __m256i order = _mm256_setr_epi8(1, 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10, 1, 0, 2, 1, 4, 3,
                                          5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
   __m256i words = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), order);
-  /* The first of a word's two values is shifted down into its lower byte, the second one up into the upper.
-   */
+  /* Of the two values in a word, the first is shifted down into the lower byte, and the second up into the
+   * upper byte. */
   __m256i first = _mm256_and_si256(words, _mm256_set1_epi32(0x0FC0FC00));
   __m256i second = _mm256_and_si256(words, _mm256_set1_epi32(0x003F03F0));
   return _mm256_or_si256(_mm256_mulhi_epu16(first, _mm256_set1_epi32(1 << (16 + 10) | 1 << 6)),
@@ -113,14 +119,15 @@ WIDE static size_t encode_by_avx2(const uint8_t *bytes, size_t count, char *out)
   return taken;
 }
 
-/* A multiple of 32 letters. Writes 3 bytes for each 4 of them, and may write further, up to the size of the bytes of the
- * whole text. */
+/* Decodes letters from the beginning of t, and returns how many: a multiple of 32. Writes 3 bytes for each 4
+ * letters, and may write further bytes, but no more than the whole text can decode to. */
 static size_t decode_wide(struct text t, uint8_t *out)
 {
   return __builtin_cpu_supports("avx2") ? decode_by_avx2(t, out) : 0;
 }
 
-/* A multiple of 24 bytes. Writes 4 letters for each 3 of them. */
+/* Encodes bytes from the first on, and returns how many: a multiple of 24. Writes 4 letters for each 3
+ * bytes. */
 static size_t encode_wide(const uint8_t *bytes, size_t count, char *out)
 {
   return __builtin_cpu_supports("avx2") ? encode_by_avx2(bytes, count, out) : 0;
@@ -193,7 +200,7 @@ static uint8_t value_of(char letter)
   return values[(unsigned char)letter];
 }
 
-/* Decodes four letters to three bytes. Returns NO_LETTER if one of the four is no letter. */
+/* Decodes four letters to three bytes. Returns NO_LETTER if one of the four bytes is not a letter. */
 static unsigned decode_four(const char *letters, uint8_t *out)
 {
   uint8_t four[4];

@@ -10,7 +10,7 @@
 /* Appends the encoding of count bytes. To encode in pieces, give pieces whose size is a multiple of 3. */
 void base64_encode(struct buffer *out, const uint8_t *bytes, size_t count);
 
-/* The bytes that base64_encode appends. */
+/* The number of bytes that base64_encode appends. */
 static inline size_t base64_encoded_length(size_t count)
 {
   return (count + 2) / 3 * 4;
@@ -18,8 +18,8 @@ static inline size_t base64_encoded_length(size_t count)
 
 /* The most bytes that t can decode to. */
 size_t base64_decoded_max(struct text t);
-/* Strict: no white space, right padding, canonical last digit. Writes *count bytes to out. JP_INVALID else.
- */
+/* Decodes t and writes *count bytes to out. JP_INVALID: t is not strict base64: it has white space, wrong
+ * padding, or a last digit that is not canonical. */
 enum jp_status base64_decode(struct text t, uint8_t *out, size_t *count) JP_MUST_CHECK;
 
 #endif

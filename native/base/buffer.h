@@ -3,8 +3,9 @@
 /*
  * A growable run of bytes, for output.
  *
- * One owner, one thread. Appending never reports; a failed allocation makes the buffer `failed`, later appends do
- * nothing, and the owner checks once, at the end. buffer_clear keeps the memory.
+ * One owner, one thread. Functions that append do not report a failed allocation: it sets `failed` in the
+ * buffer, later appends do nothing, and the owner checks `failed` once, at the end. buffer_clear keeps the
+ * memory.
  */
 #include "base/text.h"
 
@@ -21,11 +22,11 @@ struct buffer {
 void buffer_init(struct buffer *buffer);
 void buffer_fini(struct buffer *buffer);
 void buffer_clear(struct buffer *buffer);
-/* Shortens to len, which must not be above buffer->len. */
+/* Shortens the content to len. len must not be above buffer->len. */
 void buffer_truncate(struct buffer *buffer, size_t len);
 /* Removes the first count bytes. */
 void buffer_consume(struct buffer *buffer, size_t count);
-/* Frees memory above keep bytes; the buffer's content stays. */
+/* Frees memory above keep bytes, but never memory that the content needs. */
 void buffer_trim(struct buffer *buffer, size_t keep);
 
 /* The slow half of buffer_reserve: allocates room. */
@@ -34,7 +35,7 @@ char *buffer_grow(struct buffer *buffer, size_t extra);
 /* Room for `extra` more bytes after len; NULL (and failed) when memory is short. The caller adds to len. */
 static inline char *buffer_reserve(struct buffer *buffer, size_t extra)
 {
-  /* Less than, so that a buffer without memory allocates even for 0 bytes. */
+  /* The test is `<`, not `<=`, so that a buffer without memory allocates even for 0 bytes. */
   if (extra < buffer->cap - buffer->len && !buffer->failed)
     return buffer->data + buffer->len;
   return buffer_grow(buffer, extra);

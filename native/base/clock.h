@@ -16,7 +16,8 @@ static inline int64_t clock_now_ms(void)
   return clock_now_ns() / 1000000;
 }
 
-/* As clock_now_ms, but costs a sixth as much. May be late by one tick of the kernel, usually at most 4 ms. */
+/* The same clock as clock_now_ms with less precision, for a sixth of the cost. May be late by one tick of the
+ * kernel, usually at most 4 ms. */
 static inline int64_t clock_coarse_ms(void)
 {
   struct timespec now;

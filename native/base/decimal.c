@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Reads the exponent after the e. A digit beyond ASCII, which Java accepts there, makes it count as the largest. */
+/* Reads the exponent after the e. Java accepts digits beyond ASCII in an exponent; an exponent with such a
+ * digit counts as LARGEST. */
 static size_t read_magnitude(struct text t, bool *is_exponent)
 {
   enum { LARGEST = 1 << 30 };
@@ -38,8 +39,8 @@ bool decimal_is_within(struct text t, size_t digits_max)
   return digits <= digits_max;
 }
 
-/* A double that lies half-way between two others has at most 767 digits. One more digit is enough to say that
- * others follow. */
+/* A double that lies half-way between two others has at most 767 digits. One more digit is enough to show
+ * that further digits follow. */
 enum { DIGITS_MAX = 800, EXPONENT_MAX = 100000 };
 
 /* The digits as an integer without leading zeros, times ten to the exponent. */
@@ -55,8 +56,8 @@ static int64_t read_exponent(const char *p, const char *end)
   bool negative = *p == '-';
   p += *p == '-' || *p == '+';
   int64_t value = 0;
-  /* Stops growing long before it can overflow; no literal has enough digits to bring such an exponent back.
-   */
+  /* The value stops growing long before it can overflow. No literal has enough digits to compensate for an
+   * exponent of this size. */
   for (; p < end && value < (int64_t)1 << 50; p++)
     value = value * 10 + (*p - '0');
   return negative ? -value : value;
@@ -95,8 +96,8 @@ static void read_decimal(struct text literal, struct decimal *decimal)
 }
 
 /*
- * Writes the text that strtod and strtof read, which round correctly. Without a point and without grouping it
- * means the same in every locale.
+ * Writes the text for strtod and strtof, because these round correctly. The text has no point and no
+ * grouping, so it means the same in every locale.
  */
 enum { EXPONENT_TEXT_MAX = 32 };
 static void format_for_strtod(const struct decimal *decimal, char out[DIGITS_MAX + EXPONENT_TEXT_MAX])

@@ -6,13 +6,14 @@
  */
 #include "base/text.h"
 
-/* Correctly rounded; a number beyond the range becomes infinite. The text must be a number: "NaN" is none. */
+/* Correctly rounded; a number beyond the range becomes infinite. The text must be a number: "NaN" is not
+ * allowed. */
 double decimal_to_double(struct text literal);
 float decimal_to_float(struct text literal); /* rounded once, straight from the digits */
 
 /*
  * Whether a number, as JSON or Java's BigDecimal writes it, has at most digits_max digits once its exponent
- * is written out: 1e5 and 1e-5 have six. In a text that is no number, each character counts as a digit,
+ * is written out: 1e5 and 1e-5 have six. If the text is not a number, each character counts as a digit,
  * except signs and points.
  */
 bool decimal_is_within(struct text t, size_t digits_max);

@@ -68,7 +68,7 @@ static void close_gap(struct hash_index *index, size_t gap)
 
 static void shrink_index(struct hash_index *index)
 {
-  /* If there is no memory for a smaller table, the larger one stays. */
+  /* If there is no memory for a smaller table, the larger table is kept. */
   if (index->capacity > SMALLEST && index->count * 8 < index->capacity)
     (void)resize_index(index, index->capacity / 4 < SMALLEST ? SMALLEST : index->capacity / 4);
 }

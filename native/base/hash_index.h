@@ -1,9 +1,9 @@
 #ifndef JPEER_BASE_HASH_INDEX_H
 #define JPEER_BASE_HASH_INDEX_H
 /*
- * A hash table from 32-bit hashes to 32-bit numbers, of whatever the owner keeps in an array; a hash may have
- * several. The owner compares the things with these numbers. One owner, which locks it if others use it, too. An
- * all-zero index is empty and needs no memory.
+ * A hash table from 32-bit hashes to 32-bit numbers. The numbers are indexes of an array of the owner. A hash
+ * may have several numbers. The owner compares the items that have these numbers. An index has one owner,
+ * which locks the index if several threads use it. An all-zero index is empty and needs no memory.
  */
 #include "base/status.h"
 
@@ -12,7 +12,7 @@
 
 struct hash_index_entry {
   uint32_t hash;
-  uint32_t number_plus_one; /* 0: the place is free */
+  uint32_t number_plus_one; /* 0: the entry is free */
 };
 
 struct hash_index {
@@ -25,15 +25,15 @@ enum { HASH_INDEX_NONE = UINT32_MAX };
 
 void hash_index_fini(struct hash_index *index);
 
-/* JP_NO_MEMORY leaves the index as it was. */
+/* JP_NO_MEMORY: the index is unchanged. */
 enum jp_status hash_index_add(struct hash_index *index, uint32_t hash, uint32_t number) JP_MUST_CHECK;
-/* Removes the pair, which must exist. */
+/* Removes the pair. The pair must exist. */
 void hash_index_remove(struct hash_index *index, uint32_t hash, uint32_t number);
 
 static inline size_t hash_index_home(const struct hash_index *index, uint32_t hash)
 {
-  /* What is hashed may be consecutive numbers, or have few bits: a multiplication spreads both (Knuth's golden ratio), and
-   * the high bits are the good ones. */
+  /* Keys may be consecutive numbers, or numbers of few bits. A multiplication (by Knuth's golden ratio)
+   * spreads both kinds, and its high bits depend on all bits of the key. */
   return (size_t)(((uint64_t)hash * 0x9E3779B97F4A7C15u) >> 32) & (index->capacity - 1);
 }
 
@@ -55,7 +55,7 @@ static inline uint32_t hash_index_next(const struct hash_index *index, uint32_t 
   return HASH_INDEX_NONE;
 }
 
-/* Prefetches the place of a hash that is soon looked for or added. */
+/* Prefetches the memory of a hash that the owner will soon look up or add. */
 void hash_index_expect(const struct hash_index *index, uint32_t hash);
 
 #endif

@@ -1,9 +1,10 @@
 #ifndef JPEER_BASE_HTTP_SYNTAX_H
 #define JPEER_BASE_HTTP_SYNTAX_H
-/* What llhttp leaves to its users: which bytes are allowed where, and the extensions of chunks. Pure, any thread. */
+/* The checks that llhttp leaves to its users: which bytes are allowed in a token and in a value, and the
+ * extensions of chunks. Pure, any thread. */
 #include <stdbool.h>
 
-/* By byte (RFC 9110, 5.6.2). */
+/* Whether a byte may be in a token, indexed by the byte (RFC 9110, 5.6.2). */
 extern const bool HTTP_TOKEN_CHARS[256];
 
 static inline bool http_is_token_char(unsigned char c)
@@ -11,7 +12,7 @@ static inline bool http_is_token_char(unsigned char c)
   return HTTP_TOKEN_CHARS[c];
 }
 
-/* In the value of a field, and in a quoted string (RFC 9110, 5.5 and 5.6.4). */
+/* True if the byte may be in the value of a field and in a quoted string (RFC 9110, 5.5 and 5.6.4). */
 static inline bool http_is_text_char(unsigned char c)
 {
   return (c >= ' ' || c == '\t') && c != 0x7f;
@@ -22,8 +23,9 @@ static inline bool http_is_hex_digit(char c)
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* The reader of the next byte of a body in chunks. llhttp knows neither white space around ";" and "=" nor an escape
- * in a quoted value, so that extensions (RFC 9112, 7.1.1) are read and dropped before it. */
+/* What the next byte of a chunked body is, and so who reads it. llhttp rejects white space around ";" and "="
+ * and escapes in a quoted value. For this reason the caller reads and drops the extensions of chunks (RFC
+ * 9112, 7.1.1), and llhttp gets all other bytes. */
 enum chunk_line {
   CHUNK_LLHTTP,    /* llhttp: the end of a line, and the data */
   CHUNK_SIZE,      /* llhttp, the digits of the size; what follows them decides */
@@ -39,7 +41,7 @@ enum chunk_line {
   CHUNK_WRONG
 };
 
-/* The state after one more byte of the extensions; CHUNK_LLHTTP: they end before the byte. */
+/* The state after one more byte of the extensions; CHUNK_LLHTTP: the extensions end before this byte. */
 enum chunk_line chunk_line_step(enum chunk_line at, unsigned char c);
 
 #endif

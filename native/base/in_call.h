@@ -6,8 +6,8 @@
  * a thread, which is given to the worker's call (rpc/call_watch.h).
  *
  * The owner enters and leaves a call for each message. Locking a mutex for both cost 7 % of the time of a small
- * message in shared memory, and nearly no call has a visitor. So the owner changes one word, and locks on its way
- * out only if there is a visitor:
+ * message in shared memory, and nearly no call has a visitor. For this reason the owner changes one word, and
+ * locks at the end of the call only if there is a visitor:
  *
  *   owner                                         visitor, which holds the lock
  *   begin  OUTSIDE -> INSIDE                      visit  INSIDE -> VISITED, or returns
@@ -15,14 +15,16 @@
  *   end    INSIDE -> OUTSIDE                      leave  VISITED -> INSIDE
  *          VISITED: takes the lock, INSIDE -> OUTSIDE
  *
- * A call can be shared: other threads may then access the object at any time, with the lock, and the owner always
- * locks on its way out (net/connection/connection_duplex.h). The owner or a visitor shares it, with the lock:
+ * A call can be shared: other threads may then access the object at any time, with the lock, and the owner
+ * always locks at the end of the call (net/connection/connection_duplex.h). The owner or a visitor shares it,
+ * with the lock:
  *
  *   share  INSIDE or VISITED -> SHARED            visit  SHARED stays
  *   end    SHARED: takes the lock, SHARED -> OUTSIDE
  *
- * `begin` and `leave` are releases, `visit` and `end` acquires, so that each sees all that the other has written. An
- * owner that finds a visitor, or a shared call, gets the lock after the other thread has left.
+ * `begin` and `leave` are releases, `visit` and `end` acquires, so that each of the two threads sees
+ * everything that the other thread has written. An owner that finds a visitor, or a shared call, gets the
+ * lock after the other thread has left.
  *
  * The model check (tests/model/in_call.cc; relacy, which is C++98) compiles this file with its own word and accesses:
  * it defines IN_CALL_HAS_OWN_ATOMICS and the names below.
@@ -46,42 +48,42 @@ typedef _Atomic int in_call_word;
 #define IN_CALL_ORDER_LEAVE memory_order_release
 #endif
 
-/* For the owner. */
+/* Called by the owner. */
 static inline void in_call_begin(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_INSIDE, IN_CALL_ORDER_BEGIN);
 }
-/* For the owner. False: there is a visitor, or the call is shared: the owner locks, and then calls
- * in_call_end_locked. */
+/* Called by the owner, without the lock. False: there is a visitor, or the call is shared. The owner then
+ * locks and calls in_call_end_locked. */
 static inline bool in_call_end(in_call_word *word)
 {
   int expected = IN_CALL_INSIDE;
   return IN_CALL_REPLACE(word, &expected, IN_CALL_OUTSIDE, IN_CALL_ORDER_END);
 }
-/* For the owner, with the lock, so that there is no visitor. */
+/* Called by the owner, which holds the lock: so no visitor is inside. */
 static inline void in_call_end_locked(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_OUTSIDE, IN_CALL_ORDER_LEAVE);
 }
-/* For a thread that holds the lock. False: the owner is not inside. */
+/* Called by a thread that holds the lock. False: the owner is not inside a call. */
 static inline bool in_call_visit(in_call_word *word)
 {
   int expected = IN_CALL_INSIDE;
   return IN_CALL_REPLACE(word, &expected, IN_CALL_VISITED, IN_CALL_ORDER_VISIT) || expected == IN_CALL_SHARED;
 }
-/* For the visitor, before it unlocks. */
+/* Called by the visitor before it unlocks. */
 static inline void in_call_leave(in_call_word *word)
 {
   if (IN_CALL_LOAD(word) == IN_CALL_VISITED)
     IN_CALL_STORE(word, IN_CALL_INSIDE, IN_CALL_ORDER_LEAVE);
 }
-/* Shares the owner's current call until its end. For a visitor, or the owner with the lock. */
+/* Shares the owner's current call until its end. The caller is a visitor or the owner, and holds the lock. */
 static inline void in_call_share(in_call_word *word)
 {
   IN_CALL_STORE(word, IN_CALL_SHARED, IN_CALL_ORDER_LEAVE);
 }
-/* True also for a visitor itself. The result stays valid for the owner and for a visitor, and in a shared call for
- * the holder of the lock; for others it may change at once. */
+/* True if the owner is inside a call. The result stays true for the owner itself, for a visitor, and in a
+ * shared call for the holder of the lock. For all other threads the result may be outdated at once. */
 static inline bool in_call_is_inside(const in_call_word *word)
 {
   return IN_CALL_LOAD(word) != IN_CALL_OUTSIDE;

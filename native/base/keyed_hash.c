@@ -13,7 +13,7 @@ enum { KEY_BYTES = 32, DIGEST_BYTES = 32 };
 
 struct keyed_hash {
   pthread_mutex_t lock;
-  EVP_MAC_CTX *mac; /* has the key, so that a hash begins with a copy of its state */
+  EVP_MAC_CTX *mac; /* holds the key; each hash begins with a copy of this state */
 };
 
 static EVP_MAC_CTX *make_mac(void)

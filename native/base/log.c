@@ -20,8 +20,8 @@
 
 enum {
   TEXT_SIZE = 2048,
-  LINE_SIZE = PIPE_BUF,   /* so much is written at once, or not at all */
-  KEPT_SIZE = 1024 * 1024 /* bytes of lines that found no room */
+  LINE_SIZE = PIPE_BUF,   /* bytes that are written completely or not at all */
+  KEPT_SIZE = 1024 * 1024 /* bytes of lines for which stderr had no room */
 };
 
 static _Atomic int current_level = LOG_LEVEL_INFO;
@@ -173,7 +173,7 @@ static void write_or_count(const struct line *line)
     file.lost++;
 }
 
-/* A pipe that can be written to has room for a whole line, because that is no longer than PIPE_BUF. */
+/* A pipe that can be written to has room for a whole line, because a line is no longer than PIPE_BUF. */
 static bool has_room(void)
 {
   struct pollfd polled = {.fd = file.descriptor, .events = POLLOUT};
@@ -200,7 +200,7 @@ static bool has_kept(void)
 
 static bool make_room(size_t length)
 {
-  if (kept.begin >= KEPT_SIZE / 2 || !has_kept()) { /* so that a line is moved once */
+  if (kept.begin >= KEPT_SIZE / 2 || !has_kept()) { /* so that each line is moved at most once */
     memmove(kept.lines, kept.lines + kept.begin, kept.end - kept.begin);
     kept.end -= kept.begin;
     kept.begin = 0;
@@ -241,7 +241,7 @@ static void pop_line(struct line *line)
   kept.begin += line->length;
 }
 
-/* Under the lock, which is left while the line is written. */
+/* Called under the lock; releases the lock while the line is written. */
 static void write_unlocked(const struct line *line)
 {
   kept.is_writing = true;
@@ -266,7 +266,7 @@ static void *write_kept(void *argument)
   return NULL;
 }
 
-/* The thread handles no signal. If it cannot be made, the next line tries again. */
+/* The thread handles no signal. If the thread cannot be started, the next line starts it. */
 static void start_thread(void)
 {
   pthread_t thread;

@@ -24,15 +24,16 @@ void log_set_format(enum log_format format);
  * anew when the path no longer names it. path: borrowed for ever. JP_IO. */
 enum jp_status log_open(const char *path, struct jp_error *error) JP_MUST_CHECK;
 bool log_enabled(enum log_level level);
-/* Waits until the kept lines are written, for this time at most. */
+/* Waits until the kept lines are written, at most this long. */
 void log_finish(int milliseconds);
 
 /* Writes a line. Control characters in the text are escaped. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Bounds lines that a client can cause as often as it likes: each place in the code that logs one has a gate,
- * which lets one line pass in a second. The next line says how many were left out.
+ * Bounds lines that a client can cause as often as it likes: each place in the code that logs such a line has
+ * a gate, and the gate lets one line pass in a second. The next written line says how many lines were left
+ * out.
  */
 struct log_gate {
   _Atomic int64_t opens_ms;
@@ -41,8 +42,9 @@ struct log_gate {
 
 enum { LOG_GATE_MS = 1000 };
 
-/* True where a line may be written at now_ms (clock_now_ms); *left_out is then the number of lines left out
- * since the last one. False: this one is left out, and counted. */
+/* True if a line may be written at now_ms (clock_now_ms); *left_out is then the number of lines that were
+ * left out since the last written line. False: the caller must leave out this line, which the gate has
+ * counted. */
 bool log_gate_pass(struct log_gate *gate, int64_t now_ms, uint64_t *left_out);
 void log_write_rarely(struct log_gate *gate, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -19,8 +19,8 @@ static unsigned least(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-/* The distances between the first bytes of a and of b: rows[i % ROWS][j] is that of i and j bytes. Cells
- * further from the diagonal than bound are not needed, and count as bound + 1. */
+/* The distances between the first bytes of a and of b: rows[i % ROWS][j] is the distance between i bytes of a
+ * and j bytes of b. Cells further from the diagonal than bound are not needed, and count as bound + 1. */
 struct alignment {
   struct text a;
   struct text b;

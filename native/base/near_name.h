@@ -16,18 +16,19 @@ enum {
 struct near_name {
   struct text wanted; /* borrowed */
   struct text best;   /* borrowed from near_name_offer; data is NULL if no candidate is near */
-  unsigned distance;  /* of best; at first one more than counts as near */
+  unsigned distance;  /* of best; at first, one more than the largest distance that counts as near */
 };
 
-/* A third of the name's bytes may differ, at most NEAR_NAME_BOUND_MAX, so that nothing is near to a name
- * below three bytes. */
+/* Begins a search. A third of the bytes of `wanted` may differ, at most NEAR_NAME_BOUND_MAX bytes. As a
+ * result nothing is near a name of one or two bytes. */
 void near_name_init(struct near_name *search, struct text wanted);
-/* Of candidates that are equally near the first is kept. */
+/* Compares a candidate with `wanted`. If several candidates are equally near, the first candidate is kept. */
 void near_name_offer(struct near_name *search, struct text candidate);
 
 /* The number of bytes to insert, delete, replace, or swap with their neighbour to turn a into b, where no
- * byte is changed twice ("optimal string alignment"). The case of ASCII letters does not matter. bound + 1
- * for a greater distance and for a name that is too long. bound is at most NEAR_NAME_BOUND_MAX. */
+ * byte is changed twice ("optimal string alignment"). The case of ASCII letters does not matter. The result
+ * is bound + 1 if the distance is greater than bound, or if a name is longer than NEAR_NAME_LENGTH_MAX. bound
+ * is at most NEAR_NAME_BOUND_MAX. */
 unsigned near_name_distance(struct text a, struct text b, unsigned bound);
 
 #endif

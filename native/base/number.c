@@ -1,6 +1,6 @@
 #include "base/number.h"
 
-/* The place after at least one digit. */
+/* Reads one digit or more and returns the place after the last digit. */
 static const char *scan_some_digits(const char *p, const char *end, const char **stop)
 {
   const char *after = p;
@@ -36,10 +36,10 @@ const char *number_scan(const char *p, const char *end, const char **stop)
   return p;
 }
 
-/* Any number of so many digits fits 64 bits. */
+/* Any number of this many digits fits into 64 bits. */
 enum { SURE_DIGITS = 18 };
 
-/* False if the text after the sign is not digits alone, or does not fit 64 bits. */
+/* False if the text after the sign does not consist of digits, or the number does not fit into 64 bits. */
 static bool read_integer(const char *p, const char *end, bool negative, int64_t *integer)
 {
   /* Counted downwards: there is one more number below zero than above. */

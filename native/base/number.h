@@ -1,8 +1,8 @@
 #ifndef JPEER_BASE_NUMBER_H
 #define JPEER_BASE_NUMBER_H
 /*
- * Numbers as requests write them: those of JSON (RFC 8259, section 6), and with Java's suffixes d, f and l after
- * them. Pure, any thread; results are borrowed from the text.
+ * Numbers as they are written in requests: JSON's numbers (RFC 8259, section 6), with or without one of
+ * Java's suffixes d, f and l. Pure, any thread; results are borrowed from the text.
  */
 #include "base/text.h"
 
@@ -12,8 +12,8 @@
 struct number {
   struct text literal; /* without the suffix */
   char suffix;         /* d, f, l in lower case, or 0 */
-  bool integral;       /* no fraction and no exponent */
-  bool fits;           /* integral, and integer holds it */
+  bool integral;       /* has neither a fraction nor an exponent */
+  bool fits;           /* the number is integral, and `integer` holds its value */
   int64_t integer;
 };
 
@@ -30,18 +30,19 @@ static inline char number_suffix(char c)
 }
 
 /*
- * Reads a number without suffix at p (RFC 8259, section 6). Returns its end, or NULL; *stop is then where the
- * grammar was broken, which may be end.
+ * Reads a number without suffix at p (RFC 8259, section 6). Returns the end of the number; NULL: not a
+ * number, and *stop is the place of the fault, which may be `end`.
  */
 const char *number_scan(const char *p, const char *end, const char **stop);
 
 /* Reads a number of validated text. */
 void number_read(struct text span, struct number *number);
 
-/* Reads a whole text ("42", "-1.5e3", "100l") as such a number. False if the text is not one. */
+/* Reads a whole text ("42", "-1.5e3", "100l") as a number in this form. False if the text is not one. */
 bool number_parse(struct text t, struct number *number);
 
-/* Length in bytes, a suffix included, of the number that a text begins with; 0: it begins with none. */
+/* Length in bytes, a suffix included, of the number at the beginning of the text; 0: the text does not begin
+ * with a number. */
 size_t number_at(struct text t);
 
 static inline bool number_has_suffix(struct text span)

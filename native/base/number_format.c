@@ -20,8 +20,9 @@ struct digits {
  * never fewer than two digits (4.9E-324, not 5E-324).
  */
 struct width {
-  int sure;   /* up to this many digits survive a round trip, so fewer need not be tried one by one */
-  int enough; /* this many always read back */
+  /* A text of up to this many digits survives a round trip, so shorter texts need not be tried one by one. */
+  int sure;
+  int enough; /* a text of this many digits always reads back as the value */
   bool (*reads_back)(const struct digits *digits, double value);
 };
 
@@ -88,7 +89,8 @@ static void shortest_digits(double value, bool subnormal, const struct width *wi
     nearest_digits(value, count, digits);
     if (width->reads_back(digits, value))
       return;
-    /* Above a power of two its neighbour is twice as far as below: the second nearest decimal may also read back. */
+    /* The neighbour above a power of two is twice as far from it as the neighbour below. For this reason the
+     * second nearest decimal may read back as well. */
     if (is_power_of_two(value)) {
       next_digits_up(digits);
       if (width->reads_back(digits, value))
@@ -183,9 +185,10 @@ static const double double_scale[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e
 static const float float_scale[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f};
 
 /*
- * Most values that people and programs write have few digits. An integer below 10^15 over an exact power of
- * ten, both exact, divides to the correctly rounded value: where that is the value itself, the integer's
- * digits read back, and with at most `sure` digits no other decimal of that length does.
+ * Most values that people and programs write have few digits. An integer below 10^15 and the power of ten are
+ * both exact, so their quotient is correctly rounded. If the quotient is the value itself, the digits of the
+ * integer read back as the value. If these are at most `sure` digits, no other decimal of this length reads
+ * back as the value.
  */
 static bool quick_double(double value, struct digits *digits)
 {
@@ -253,8 +256,9 @@ size_t number_format_float(float value, char out[NUMBER_TEXT_MAX])
 
 enum { EIGHT_DIGITS = 100000000 };
 
-/* Splits a number below 10^8 into eight bytes of 0 to 9, the first digit lowest. It divides halves, then
- * pairs, then digits side by side, by multiplications that are exact for numbers of their size. */
+/* Splits a number below 10^8 into eight bytes of 0 to 9, the first digit lowest. First the number is split
+ * into two halves of four digits, then the halves into pairs, then the pairs into digits. Parts of equal size
+ * are divided at once, by multiplications that are exact for numbers of this size. */
 static uint64_t split_eight(uint64_t value)
 {
   uint64_t fours = value / 10000 | value % 10000 << 32;

@@ -223,7 +223,7 @@ static enum jp_status fail_unknown(const struct option_input *input, const char 
                  OPTION_SHOWN(argument), search.best.data);
 }
 
-/* Reads an option that no row has. */
+/* Reads an option without a row. */
 static enum jp_status read_other(const struct option_input *input, size_t at, void *values, size_t *taken,
                                  bool *ends, struct jp_error *error)
 {

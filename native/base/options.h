@@ -17,21 +17,21 @@
 
 struct option;
 
-/* Reads one value into *value, whose type the reader knows. Anything but JP_OK means that the value is
- * wrong. If the row's `takes` does not describe the fault, the reader puts "takes ..." into *error; the
- * caller adds the option's name. */
+/* Reads one value into *value. The reader of the option knows the type of *value. Anything but JP_OK means
+ * that the value is wrong. If the row's `takes` does not describe the fault, the reader puts "takes ..." into
+ * *error; the caller adds the option's name. */
 typedef enum jp_status option_reader(const struct option *option, const char *text, void *value,
                                      struct jp_error *error);
 
 enum { OPTION_NAMES = 3 };
 
 struct option {
-  const char *names[OPTION_NAMES]; /* errors use the first; unused ones are NULL */
-  const char *variable;            /* in the environment, of the same meaning; NULL: none */
-  const char *takes;               /* the form of the value: "MS"; NULL: a switch, which has none */
+  const char *names[OPTION_NAMES]; /* errors use the first name; unused names are NULL */
+  const char *variable;            /* the variable in the environment with the same meaning; NULL: none */
+  const char *takes;               /* the form of the value: "MS"; NULL: a switch, which has no value */
   const char *standard;            /* the default, as help shows it; NULL: not shown */
   const char *help;                /* one sentence without a full stop */
-  const char *group;               /* on the first row of a group: its heading */
+  const char *group;               /* the heading of a group, on its first row */
   const char *refused;             /* why the option is known and refused; NULL: it is accepted */
   option_reader *read;
   size_t offset; /* of the value in the struct that options_parse fills */
@@ -39,7 +39,7 @@ struct option {
   int64_t max;
   const char *const *words; /* for option_read_word: NULL-terminated */
   bool repeats;             /* may be given more than once: the value is a struct option_list */
-  bool last_counts;         /* may be given more than once, as java's: the last value counts */
+  bool last_counts;         /* may be given more than once: the last value counts, as with java's options */
   bool attaches;            /* the value may follow a short name directly: -J-Xmx1g */
   bool ends;                /* the arguments after its value belong to the application */
 };
@@ -57,10 +57,11 @@ void option_list_rotate(struct option_list *list, size_t count);
 /* True for a valid name of a peer or an executor: 1 to 128 bytes of UTF-8 without control characters. */
 bool option_is_name(struct text name);
 
-/* For "%.*s": the part of a word that an error shows, its first 200 bytes, cut between two characters. */
+/* The arguments for "%.*s" that show a word in an error: at most its first 200 bytes, cut between two
+ * characters. */
 #define OPTION_SHOWN(word) TEXT_ARGS(text_cut(text_of(word), 200))
 
-/* Readers, each with the type of its value. */
+/* Readers. The comment of each has the type of its value. */
 option_reader option_read_switch;   /* bool; the variable is 1, true, yes, 0, false or no */
 option_reader option_read_text;     /* const char *; not empty */
 option_reader option_read_list;     /* struct option_list: appends */
@@ -76,9 +77,9 @@ struct option_input {
   size_t arg_count;
   const char *(*variable)(const char *name); /* getenv, or a test's own; NULL: no environment */
 
-  /* Reads an option of another table, at args[0], that no row has; NULL: there is no other table.
-   * JP_NOT_FOUND: the other table lacks the option, too. *taken is the number of arguments read; *ends:
-   * the rest belongs to the application. */
+  /* Reads an option at args[0] that has no row, because it belongs to another table. NULL: no other table
+   * exists. JP_NOT_FOUND: the other table lacks the option, too. *taken is the number of arguments read.
+   * *ends true: the remaining arguments belong to the application. */
   enum jp_status (*read_other)(void *values, char *const *args, size_t arg_count, size_t *taken, bool *ends,
                                struct jp_error *error);
   /* The names of the other table, for the error of an unknown option; NULL after the last. */
@@ -95,19 +96,21 @@ enum option_origin {
 };
 
 struct option_result {
-  size_t used;                     /* arguments that were options; the rest belongs to the application */
+  /* the number of arguments that were options; the remaining arguments belong to the application */
+  size_t used;
   uint8_t origin[OPTION_ROWS_MAX]; /* enum option_origin of each row */
 };
 
-/* Reads options up to the first other argument, `--`, or a row that ends them, and then the variables of
- * rows that were not given. JP_INVALID: the error's text names the option and its form. */
+/* Reads options up to the first argument that is not an option, up to `--`, or up to an option that ends the
+ * options. Then reads the variables of the rows whose options were not given. JP_INVALID: the error's text
+ * names the option and its form. */
 enum jp_status options_parse(const struct option_input *input, void *values, struct option_result *result,
                              struct jp_error *error) JP_MUST_CHECK;
 
 /* True if the argument is an option of the table whose value is the next argument. */
 bool options_take_next(const struct option *options, size_t count, const char *argument);
 
-/* True if the argument is an option of the table, also with a value attached. */
+/* True if the argument is an option of the table, with or without an attached value. */
 bool options_have(const struct option *options, size_t count, const char *argument);
 
 /* Prints a man page (man(7), section 1) with the options. name: "jpeer call"; synopsis and text may have several lines. */

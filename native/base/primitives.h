@@ -1,8 +1,8 @@
 #ifndef JPEER_BASE_PRIMITIVES_H
 #define JPEER_BASE_PRIMITIVES_H
 /*
- * Java's primitive types, in one table: a type is known by its letter in a descriptor (JVMS 4.3.2), which is 'L' for
- * a class and 'V' for the void of a method without a result. Pure, any thread; results live as long as the program.
+ * Java's primitive types, in one table. A type is identified by its letter in a descriptor (JVMS 4.3.2); the
+ * letter is 'L' for a class and 'V' for void. Pure, any thread; results live as long as the program.
  */
 #include "base/text.h"
 
@@ -12,7 +12,7 @@
  *   member     of a jvalue and of union primitive_value
  *   type       of an element in packed memory
  *   Word       in the names of JNI's functions (CallIntMethodA)
- *   box        the wrapper in names of our own (struct jvm_known)
+ *   box        the wrapper's name in struct jvm_known
  *   Wrapper    its class in java.lang
  *   widens_to  the letters of the types that a value becomes without a cast, its own letter first (JLS 5.1.2)
  *   range      for messages
@@ -27,7 +27,7 @@
   X('F', f, float, float, Float, float, Float, "FD", "up to 3.4028235E38")                                   \
   X('D', d, double, double, Double, double, Double, "D", "up to 1.7976931348623157E308")
 
-/* Laid out as the primitives of a jvalue are. */
+/* Has the layout of the primitive members of a jvalue. */
 union primitive_value {
 #define PRIMITIVE_MEMBER(letter, member, keyword, type, ...) type member;
   PRIMITIVES(PRIMITIVE_MEMBER)
@@ -43,15 +43,15 @@ struct primitive {
   const char *range;
 };
 
-/* NULL if no primitive has this letter; void is no primitive. */
+/* NULL if no primitive has this letter; void is not a primitive. */
 const struct primitive *primitive_find_letter(char letter);
 const struct primitive *primitive_find_keyword(struct text keyword);
-/* The letter of what a wrapper holds ("java.lang.Integer": 'I'); 0 for any other class. */
+/* The letter of the primitive in a wrapper class ("java.lang.Integer": 'I'); 0 for any other class. */
 char primitive_unboxed(struct text class_name);
 
-/* "int" for 'I', "void" for 'V'; absent for a letter of no primitive. */
+/* "int" for 'I', "void" for 'V'; absent for any letter that does not belong to a primitive or void. */
 struct text primitive_keyword(char letter);
-/* Whether the word is a primitive's, or "void": it names a type that is no class. */
+/* True if the word is the name of a primitive, or "void". */
 bool primitive_is_keyword(struct text word);
 
 /* Bytes of one packed element; 0 where no primitive has this letter. */
@@ -59,7 +59,7 @@ size_t primitive_size(char letter);
 /* The least and the greatest of byte, short, int and long; false for the others. */
 bool primitive_integer_range(char letter, int64_t *min, int64_t *max);
 
-/* True if a value of `from` becomes one of `to` without a cast; also if both are the same type. */
+/* True if a value of type `from` can be used as type `to` without a cast, and if both types are equal. */
 bool primitive_widens(char from, char to);
 /* Changes the value, a union primitive_value or a jvalue, from one type to another that it widens to. */
 void primitive_widen(char from, char to, void *value);

@@ -75,7 +75,7 @@ unsigned processors_usable(void)
 
 /* ---- the stack ---- */
 
-/* The lowest address of the stack; NULL: it is not known. Asking costs a system call. */
+/* The lowest address of the calling thread's stack; NULL: unknown. This function makes a system call. */
 static char *find_lowest(void)
 {
   pthread_attr_t attributes;

@@ -1,14 +1,15 @@
 #ifndef JPEER_BASE_PROCESS_LIMITS_H
 #define JPEER_BASE_PROCESS_LIMITS_H
-/* What this process, or a thread of it, may use: processors, its stack, file descriptors. Any thread. */
+/* The limits of this process, or of a thread: processors, the stack, file descriptors. Any thread. */
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { PROCESSORS_UNLIMITED = 1 << 20 };
 
 /*
- * The processors that the calling thread may run on (sched_getaffinity), or the CPU quota of its cgroup or of a
- * cgroup above (cgroup v2, cpu.max), if that is less: rounded down, at least 1. It reads files: ask once.
+ * The processors that the calling thread may run on (sched_getaffinity), or the CPU quota of its cgroup or of
+ * a cgroup above (cgroup v2, cpu.max), if the quota is less. The quota is rounded down; the result is at
+ * least 1. This function reads files, so call it only once.
  */
 unsigned processors_usable(void);
 
@@ -16,19 +17,20 @@ unsigned processors_usable(void);
  * because the machine has more than a cpu_set_t has room for. */
 unsigned processors_allowed(void);
 
-/* For tests: the quota alone. `membership` is a file such as /proc/self/cgroup, `root` the folder where cgroup v2 is
- * mounted. PROCESSORS_UNLIMITED: there is no quota, or it cannot be read. */
+/* For tests: reads only the quota. `membership` is a file like /proc/self/cgroup, `root` the folder where
+ * cgroup v2 is mounted. PROCESSORS_UNLIMITED: no quota is set, or the quota cannot be read. */
 unsigned processors_of_quota(const char *membership, const char *root);
 
-/* Bytes of the thread's stack below the caller's frame; SIZE_MAX: unknown. C, unlike Java, cannot be stopped at its
- * end. */
+/* Bytes of the thread's stack below the caller's frame; SIZE_MAX: unknown. Java code that reaches the end of
+ * the stack gets a StackOverflowError; C code crashes. */
 size_t stack_left(void);
 
 /* Texts of messages. */
 #define DESCRIPTORS_NONE_LEFT "too many open files: the process has no file descriptor left (ulimit -n)"
 
-/* True where the process, or the system, has no file descriptor left now. For failures of a library, or of Java, that
- * look as if a file did not exist. It opens a descriptor, so call it only after a failure. */
+/* True where the process, or the system, has no file descriptor left now. Use it for failures of a library,
+ * or of Java, that look as if a file did not exist. It opens a descriptor, so call it only after a
+ * failure. */
 bool descriptors_are_used_up(void);
 
 #endif

@@ -1,14 +1,16 @@
 #ifndef JPEER_BASE_SPIN_POLICY_H
 #define JPEER_BASE_SPIN_POLICY_H
 /*
- * How often and how long a thread polls for the next message of another process, learned from its earlier polls: a
- * peer polls for the next request of a client that it has just answered, a client for the answer. If the other side
- * sends at once, the thread always polls, for usual_ns at most; if no message arrives, it polls less and less often.
+ * Decides how often and how long a thread polls for the next message of another process, from the results of
+ * its earlier polls. A peer that has just answered a client polls for the client's next request; a client
+ * polls for the answer. If the other side sends at once, the thread always polls, for usual_ns at most; if no
+ * message arrives, it polls less and less often.
  *
- * The other side may be late only because its core was asleep, on a machine that is slow to wake a core, and the core
- * was asleep because this side slept. So after many polls in vain, the few that remain may be longer. If one of them
- * finds a late message, up to seven more follow, to see whether the other side becomes quick. A client that pauses
- * for 300 us between its calls costs 6 % of a core this way, with the crew's limits.
+ * On a machine that is slow to wake a core, the other side may be late only because its core was asleep, and
+ * that core may have been asleep only because this side slept. For this reason, after many polls in vain, the
+ * few remaining polls may be longer. If one of them finds a late message, up to seven more follow, to see
+ * whether the other side becomes quick. A client that pauses for 300 us between its calls costs 6 % of a core
+ * this way, with the crew's limits.
  *
  * One owner, one thread. All zero to begin with.
  */
@@ -26,11 +28,11 @@ struct spin_limits {
 
 struct spin_policy {
   unsigned in_vain; /* consecutive polls that found nothing, up to a bound */
-  unsigned to_skip; /* calls of spin_policy_takes_chance */
+  unsigned to_skip; /* this many further calls of spin_policy_takes_chance return false */
   unsigned late;    /* consecutive polls that found a late message */
 };
 
-/* True if the thread should poll now. Call it once each time that it could. */
+/* True if the thread should poll now. Call it once at each chance to poll. */
 bool spin_policy_takes_chance(struct spin_policy *spin);
 /* The longest time to poll. */
 int64_t spin_policy_limit_ns(const struct spin_policy *spin, const struct spin_limits *limits);

@@ -28,7 +28,7 @@ enum jp_status {
 
 struct jp_error {
   enum jp_status status;
-  char text[1024]; /* UTF-8, NUL-terminated; a longer one ends with "..." */
+  char text[1024]; /* UTF-8, NUL-terminated; a longer text is cut and ends with "..." */
 };
 
 /* Sets *error (when not NULL) and returns status, so that a caller can write `return jp_fail(...)`. */
@@ -36,7 +36,8 @@ enum jp_status jp_fail(struct jp_error *error, enum jp_status status, const char
     JP_PRINTF(3, 4);
 enum jp_status jp_fail_va(struct jp_error *error, enum jp_status status, const char *format, va_list args);
 
-/* The same for JP_NO_MEMORY: "out of memory while reading READ", or without the reading where read is NULL. */
+/* Like jp_fail, for JP_NO_MEMORY. The text is "out of memory while reading READ", or "out of memory" if read
+ * is NULL. */
 static inline enum jp_status jp_fail_memory(struct jp_error *error, const char *read)
 {
   jp_fail(error, JP_NO_MEMORY, "out of memory%s%s", read == NULL ? "" : " while reading ",
@@ -44,7 +45,7 @@ static inline enum jp_status jp_fail_memory(struct jp_error *error, const char *
   return JP_NO_MEMORY;
 }
 
-/* Puts "prefix: " before the text, to add a place to a lower error. */
+/* Puts "PREFIX: " before the text, for example the name of the file that a lower function has read. */
 void jp_error_prefix(struct jp_error *error, const char *format, ...) JP_PRINTF(2, 3);
 
 #endif

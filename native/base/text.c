@@ -10,7 +10,7 @@ static char lower_ascii(char c)
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-/* Not strncasecmp: that one stops at a NUL and follows the locale. */
+/* strncasecmp is not used, because it stops at a NUL and depends on the locale. */
 bool text_equal_ignore_case(struct text a, struct text b)
 {
   if (a.len != b.len)
@@ -60,7 +60,8 @@ struct text text_cut(struct text t, size_t max)
   return text_slice(t, 0, max);
 }
 
-/* The code point at the start of t and, in *length, its bytes; 0xFFFFFFFF of one byte where that is no UTF-8. */
+/* Returns the code point at the start of t, and sets *length to the number of its bytes. If t does not begin
+ * with valid UTF-8, returns 0xFFFFFFFF and sets *length to 1. */
 static uint32_t first_code_point(struct text t, size_t *length)
 {
   unsigned char lead = (unsigned char)t.data[0];
@@ -150,8 +151,8 @@ size_t text_format(char *out, size_t size, const char *format, ...)
   return length;
 }
 
-/* Reads fewer than eight bytes as one number that holds them all. Copying a length unknown to the compiler
- * would cost a call. */
+/* Reads fewer than eight bytes as one number that holds all of them. memcpy is not used, because the compiler
+ * would make a call if it does not know the length. */
 static uint64_t load_rest(const char *p, size_t count)
 {
   if (count >= 4) {
@@ -169,7 +170,7 @@ static uint64_t load_rest(const char *p, size_t count)
 
 uint64_t text_hash(struct text t)
 {
-  /* Eight bytes a step; the multiplier and the final mix are those of splitmix64. */
+  /* Hashes eight bytes a step. The multiplier and the final mix are taken from splitmix64. */
   uint64_t hash = 0x9E3779B97F4A7C15u ^ t.len;
   size_t i = 0;
   for (; i + 8 <= t.len; i += 8) {
@@ -301,7 +302,7 @@ static const unsigned char *read_character(const unsigned char *p, uint16_t **ou
 size_t text_to_utf16(struct text t, uint16_t *out)
 {
   uint16_t *begin = out;
-  uint16_t *next = out; /* a variable whose address is passed lives in memory; out stays in a register */
+  uint16_t *next = out; /* a variable whose address is passed lives in memory; out remains in a register */
   const unsigned char *end = (const unsigned char *)t.data + t.len;
   const unsigned char *p = (const unsigned char *)t.data + text_to_utf16_wide(t, &next);
   out = next;

@@ -35,7 +35,7 @@ static inline bool text_equal_words(const char *a, const char *b)
   return words[0] == words[1];
 }
 
-/* For short texts that are mostly equal, where the call of memcmp would cost more than the comparison. */
+/* Use it for short texts that are mostly equal: calling memcmp would cost more than comparing them. */
 static inline bool text_equal_bytes(const char *a, const char *b, size_t length)
 {
   enum { WORD = sizeof(uint64_t) };
@@ -62,7 +62,8 @@ static inline struct text text_slice(struct text t, size_t from, size_t to)
   return (struct text){t.data + from, to - from};
 }
 
-/* The order of sorted tables, by bytes: negative, 0 or positive, as memcmp; a text comes before those that begin with it. */
+/* The order of sorted tables, which compares bytes: negative, 0 or positive, like memcmp. A text precedes
+ * every longer text that begins with it. */
 static inline int text_order(struct text a, struct text b)
 {
   size_t shorter = a.len < b.len ? a.len : b.len;
@@ -73,13 +74,13 @@ static inline int text_order(struct text a, struct text b)
 bool text_equal_ignore_case(struct text a, struct text b); /* ASCII letters only */
 bool text_starts_with(struct text t, struct text prefix);
 bool text_ends_with(struct text t, struct text suffix);
-/* True if one of the lines of t is this one, without its line break. */
+/* True if t has this line. Line breaks are not compared. */
 bool text_has_line(struct text t, struct text line);
 /* Index of the last c, or SIZE_MAX. */
 size_t text_find_last(struct text t, char c);
 /* The longest prefix of t of at most max bytes that ends between two characters. */
 struct text text_cut(struct text t, size_t max);
-/* A 64-bit hash without a secret seed: for tables of bounded size alone. */
+/* A 64-bit hash without a secret seed. Use it only for tables of bounded size. */
 uint64_t text_hash(struct text t);
 
 bool text_is_ascii(struct text t);
@@ -95,21 +96,22 @@ size_t text_valid_utf8(struct text t);
  */
 size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size);
 
-/* Formats as snprintf does, except that a text that does not fit is cut between two characters and ends with "...". size
- * is 4 or more. Returns the length of what is in out. */
+/* Formats as snprintf does, except that a text that does not fit is cut between two characters and ends with
+ * "...". size is 4 or more. Returns the length of the text in out. */
 size_t text_format(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 size_t text_format_va(char *out, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
-/* Marks a NUL-terminated text of which something was left out by "..." at its end, which replaces its last characters where
- * the size bytes of out have no room for three more. */
+/* Marks a NUL-terminated text of which something was left out by "..." at its end. If the size bytes of out
+ * have no room for three more, "..." replaces the last characters. */
 void text_mark_cut(char *out, size_t size);
 
 /* The number of UTF-16 units that the well-formed WTF-8 t becomes. */
 size_t text_utf16_length(struct text t);
 /* Writes text_utf16_length(t) units, at most t.len, to out and returns their number. A pair of surrogates in
- * t becomes a pair, a lone one stays alone. */
+ * t becomes a pair of UTF-16 units, a lone surrogate becomes one unit. */
 size_t text_to_utf16(struct text t, uint16_t *out);
-/* The number of WTF-8 bytes that count UTF-16 units become; a pair of surrogates is one character of four. */
+/* The number of WTF-8 bytes that count UTF-16 units become; a pair of surrogates becomes one character of
+ * four bytes. */
 size_t text_wtf8_length(const uint16_t *units, size_t count);
 /* Writes text_wtf8_length(units, count) bytes, at most three a unit, to out and returns their number. */
 size_t text_from_utf16(const uint16_t *units, size_t count, char *out);

@@ -28,10 +28,10 @@ WIDE static inline void store_half(void *p, __m128i bytes)
 /* ---- strict UTF-8 ---- */
 
 /*
- * The faults of a byte and the one before it, a bit each (RFC 3629, section 4). Three tables list the faults
- * that are possible with the upper half of the first byte, with its lower half, and with the upper half of
- * the second; two bytes have those faults that all three tables list. CONTINUES is right in the third and
- * fourth byte of a character, where it must be, and wrong elsewhere.
+ * The faults of a byte and the previous byte, a bit for each fault (RFC 3629, section 4). Three tables list
+ * the faults that are possible with the upper half of the first byte, with the lower half of the first byte,
+ * and with the upper half of the second byte. Two bytes have a fault if all three tables list it. CONTINUES
+ * is required at the third and fourth byte of a character, and is a fault at any other byte.
  */
 enum fault {
   BREAKS_OFF = 0x01,     /* a character begins, and no continuation follows */
@@ -122,7 +122,7 @@ WIDE static inline __m256i high_half(__m256i bytes)
   return low_half(_mm256_srli_epi16(bytes, 4));
 }
 
-/* The highest bit of each byte that is no less than least, which is above 80. */
+/* Sets the highest bit of each byte that is at least `least`; `least` is above 0x80. */
 WIDE static inline __m256i mark_from(__m256i bytes, uint8_t least)
 {
   return _mm256_subs_epu8(bytes, _mm256_set1_epi8((char)(least - 0x80)));
@@ -149,7 +149,7 @@ static bool is_continuation(char byte)
   return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* Where the last character that begins before i starts; the text is valid up to it. */
+/* The start of the last character that begins before i. The text before this character is valid. */
 static size_t last_character(struct text t, size_t i)
 {
   while (i > 0 && is_continuation(t.data[i - 1]))
@@ -168,7 +168,7 @@ WIDE static size_t valid_utf8(struct text t)
     before = bytes;
     i += sizeof before;
   }
-  /* NULs after the end make a character that breaks off there a fault. */
+  /* The text is followed by NULs, so a character that breaks off at its end is a fault. */
   char rest[sizeof before] = {0};
   memcpy(rest, t.data + i, t.len - i);
   return has_fault(before, load(rest)) ? last_character(t, i) : t.len;
@@ -176,7 +176,8 @@ WIDE static size_t valid_utf8(struct text t)
 
 /* ---- tables of eight bits ---- */
 
-/* Makes a row for each mask from 0 on; ROW takes the mask's bits, the highest one first. */
+/* Makes a row for each mask from 0 on. The arguments of ROW are the bits of the mask, the highest bit
+ * first. */
 #define ROWS_OF_1(ROW, ...) ROW(__VA_ARGS__, 0), ROW(__VA_ARGS__, 1)
 #define ROWS_OF_2(ROW, ...) ROWS_OF_1(ROW, __VA_ARGS__, 0), ROWS_OF_1(ROW, __VA_ARGS__, 1)
 #define ROWS_OF_3(ROW, ...) ROWS_OF_2(ROW, __VA_ARGS__, 0), ROWS_OF_2(ROW, __VA_ARGS__, 1)
@@ -190,8 +191,9 @@ WIDE static size_t valid_utf8(struct text t)
 
 enum {
   STEP = 16, /* bytes */
-  /* A step always writes eight units, even where its bytes make fewer, so the text after it must make up for them:
-   * eight units come from at most 24 bytes, and up to three may belong to a character already written. */
+  /* A step always writes eight units, even if its bytes make fewer units. For this reason so much text must
+   * follow a step that `out` has room for eight units: they come from at most 24 bytes, and up to three
+   * further bytes may belong to a character that is written already. */
   STEP_AFTER = 8 * 3 + 3
 };
 
@@ -202,7 +204,7 @@ enum {
     UNIT_##a(0) UNIT_##b(1) UNIT_##c(2) UNIT_##d(3) UNIT_##e(4) UNIT_##f(5) UNIT_##g(6) UNIT_##h(7)          \
   }
 
-/* For each mask of eight units, where the bytes of the units that it keeps come from. */
+/* For each mask of eight units: the indexes of the bytes of the units that the mask keeps. */
 static const uint8_t kept_units[256][16] = {ROWS_OF_8(UNITS)};
 
 WIDE static inline __m256i all(unsigned unit)
@@ -220,8 +222,8 @@ WIDE static inline __m256i choose(__m256i where, __m256i there, __m256i elsewher
   return _mm256_blendv_epi8(elsewhere, there, where);
 }
 
-/* Makes of each of 16 bytes the unit that begins there. A character of four bytes has its first unit at its
- * first byte and its second unit at the next one. Units of other bytes mean nothing. */
+/* Reads the unit that begins at each of 16 bytes. A character of four bytes has its first unit at its first
+ * byte, and its second unit at the second byte. Units of other bytes mean nothing. */
 WIDE static inline __m256i read_units(const char *p, bool has_pairs)
 {
   __m256i first = widen(p);
@@ -248,8 +250,8 @@ WIDE static inline uint16_t *put_kept(uint16_t *out, __m128i units, unsigned mas
   return out + __builtin_popcount(mask);
 }
 
-/* Writes the units of 16 bytes. *is_open is 1 if the byte before them is the first of four; afterwards, if
- * their last byte is. */
+/* Writes the units of 16 bytes. *is_open is 1 if the byte before these 16 bytes is the first byte of a
+ * character of four bytes. On return *is_open says the same of the last of the 16 bytes. */
 WIDE static inline uint16_t *put_bytes(uint16_t *out, const char *p, unsigned *is_open)
 {
   __m128i bytes = load_half(p);
@@ -291,7 +293,7 @@ WIDE static size_t to_utf16(struct text t, uint16_t **out)
 
 enum {
   UNITS_STEP = 8,
-  UNITS_AFTER = 12 /* a step may write so many bytes after those of its units */
+  UNITS_AFTER = 12 /* a step may write this many bytes beyond the bytes of its units */
 };
 
 WIDE static inline __m128i all_units(unsigned unit)
@@ -318,7 +320,8 @@ WIDE static inline unsigned mask_of(__m128i found, __m128i found_too)
         BYTES_##h(7)                                                                                         \
   }
 
-/* For eight units that become one or two bytes each; the mask has a bit for those with two. */
+/* For eight units that become one or two bytes each. The mask has a bit for each unit that becomes two
+ * bytes. */
 static const uint8_t up_to_two[256][16] = {ROWS_OF_8(UP_TO_TWO)};
 
 WIDE static inline char *put_up_to_two(char *out, __m128i units)
@@ -341,9 +344,9 @@ WIDE static inline char *put_up_to_two(char *out, __m128i units)
     BYTES_##a##_##e(0), BYTES_##b##_##f(1), BYTES_##c##_##g(2), BYTES_##d##_##h(3)                           \
   }
 
-/* Of four units with four bytes each, those of a character of three and the one of ASCII; of a character of
- * two the second and the third. The mask has four bits for those with two and more, then four for those with
- * three. */
+/* Each of the four units has four bytes. A character of three bytes uses the first three of them, ASCII uses
+ * the first, and a character of two bytes uses the second and the third. The mask has four bits for units
+ * that become two or three bytes, then four bits for units that become three bytes. */
 static const uint8_t up_to_three[256][16] = {ROWS_OF_8(UP_TO_THREE)};
 
 WIDE static inline char *put_four(char *out, __m128i bytes, unsigned mask)
@@ -355,12 +358,12 @@ WIDE static inline char *put_four(char *out, __m128i bytes, unsigned mask)
 /* Eight units. */
 struct step {
   __m128i units;
-  __m128i have_two; /* bytes and more */
+  __m128i have_two; /* two bytes or more */
   __m128i have_three;
-  __m128i marks; /* of the second byte of three, more than a continuation has */
+  __m128i marks; /* bits of the second of three bytes that a continuation byte does not have */
 };
 
-/* Makes each half of a pair a unit of two bytes: together they are the pair's four. */
+/* Makes each half of a pair a unit of two bytes. The two halves together are the four bytes of the pair. */
 WIDE static inline void spread_pairs(struct step *step, __m128i before, __m128i after)
 {
   __m128i is_high = _mm_cmpeq_epi16(_mm_and_si128(step->units, all_units(0xFC00)), all_units(0xD800));

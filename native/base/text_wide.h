@@ -1,14 +1,14 @@
 #ifndef JPEER_BASE_TEXT_WIDE_H
 #define JPEER_BASE_TEXT_WIDE_H
 /*
- * Between UTF-8 and UTF-16, 8 to 32 bytes at once, with AVX2; for text.c and its test. Each function stops at wrong
- * text, or when too little is left for a step; without AVX2 it stops at once. It returns how much it has done, and the
- * caller does the rest. Pure, any thread.
+ * Between UTF-8 and UTF-16, 8 to 32 bytes at once, with AVX2; used by text.c and its test. Each function
+ * stops at malformed text, or when the rest is too short for a step. Without AVX2 it stops at once. It
+ * returns how much it has done, and the caller does the rest. Pure, any thread.
  */
 #include "base/text.h"
 
-/* The length of a prefix of t that is strict UTF-8 and consists of whole characters. The longest such prefix may be
- * longer. */
+/* The length of a prefix of t that is strict UTF-8 and consists of whole characters. The longest valid prefix
+ * may be longer than the result. */
 size_t text_valid_utf8_wide(struct text t);
 
 /* Converts a prefix of the WTF-8 t, whole characters, and returns its length. *out has room for all of t, and is

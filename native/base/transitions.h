@@ -10,12 +10,13 @@
  *     [DOOR_LOCKED] = TO(DOOR_CLOSED),
  *   };
  *
- * One function changes the state. It begins with ASSERT_TRANSITION, and asserts by mutex_is_locked that the lock of
- * the state is held, where it has one. A build without assertions leaves both out, so that a change of state is one
- * store there. The first row is the state of a new object; initialising is no transition.
+ * One function changes the state. It begins with ASSERT_TRANSITION, and asserts by mutex_is_locked that the
+ * lock of the state is held, if the state has a lock. A build without assertions leaves both out, so that a
+ * change of state is one store there. The first row is the state of a new object. Initialising the object is
+ * not a transition.
  *
- * tools/state-diagrams reads these tables and draws docs/states.md from them, so that each has the form above. A row
- * may take several lines.
+ * tools/state-diagrams reads these tables and draws docs/states.md from them, so each table must have the
+ * form above. A row may take several lines.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -30,7 +31,7 @@ static inline bool transition_is_allowed(const uint16_t *table, size_t count, un
   return from < count && (table[from] & TO(to)) != 0;
 }
 
-/* For assertions: some thread has the lock. */
+/* True if some thread holds the lock. Use it only in assertions. */
 static inline bool mutex_is_locked(const pthread_mutex_t *mutex)
 {
   if (pthread_mutex_trylock((pthread_mutex_t *)mutex) != 0)

@@ -45,7 +45,8 @@ static bool is_host(struct text t)
   return t.len > 0;
 }
 
-/* The length of an IPv6 address in brackets at the start; 0: there is none. */
+/* The length of the IPv6 address in brackets at the start; 0: the text does not begin with such an
+ * address. */
 static size_t literal_length(struct text t)
 {
   size_t end = 1;
@@ -55,7 +56,7 @@ static size_t literal_length(struct text t)
   return end > 3 && end < t.len && t.data[end] == ']' ? end + 1 : 0;
 }
 
-/* Reads ":80"; -1: it is no port. */
+/* Reads ":80"; -1: the text is not a port. */
 static long read_port(struct text t)
 {
   long port = 0;
@@ -66,7 +67,8 @@ static long read_port(struct text t)
   return t.len < 2 || t.data[1] == '0' ? -1 : port;
 }
 
-/* Checks the host and the port, in lower case. *length becomes its length without a default port. */
+/* Checks the host and the port, in lower case. *length becomes the length of `place` without a default
+ * port. */
 static const char *check_place(struct text scheme, struct text place, size_t *length)
 {
   size_t host;

@@ -23,7 +23,7 @@ struct builder {
   struct array class_of_name; /* uint32_t by string id: index in classes or CATALOG_NONE */
   struct arena arena;         /* for the class that is being added */
   struct array parts;         /* struct catalog_part */
-  uint16_t part_count;        /* except the part that means none */
+  uint16_t part_count;        /* without the part that means "no part" */
   uint16_t part;              /* the current part */
   uint64_t bytes;
   unsigned warnings;
@@ -86,7 +86,7 @@ void builder_destroy(struct builder *builder)
   free(builder);
 }
 
-/* Beyond WARNINGS_MAX warnings are only counted. A warning without memory for it is lost. */
+/* After WARNINGS_MAX warnings, further warnings are only counted. A warning without memory for it is lost. */
 static void warn_of_text(struct builder *builder, struct text warning)
 {
   if (builder->keeps_warnings && builder->warnings <= WARNINGS_MAX) {
@@ -145,7 +145,7 @@ static enum jp_status intern_text(struct builder *builder, struct text t, uint32
   return status == JP_OK ? JP_OK : jp_fail_memory(error, "class files");
 }
 
-/* The entry of a name in class_of_name, which grows with the strings. */
+/* Returns the entry of a name in class_of_name. The table grows with the number of strings. */
 static uint32_t *class_slot(struct builder *builder, uint32_t name)
 {
   struct array *table = &builder->class_of_name;
@@ -269,7 +269,8 @@ static enum jp_status add_members(struct builder *builder, const struct class_fi
 static enum jp_status add_links(struct builder *builder, const struct class_file *file,
                                 struct catalog_class *class, struct jp_error *error)
 {
-  /* An interface's file names Object as its superclass (JVMS 4.1), but it has none. */
+  /* The class file of an interface names Object as its superclass (JVMS 4.1), but an interface has no
+   * superclass. */
   bool is_interface = (file->access & ACCESS_INTERFACE) != 0;
   class->superclass.class_index = CATALOG_NONE;
   enum jp_status status =
@@ -298,7 +299,8 @@ static size_t simple_name_start(const struct class_file *file)
   return start;
 }
 
-/* The place of the class in the classes; CATALOG_NONE: none, because another class of its name counts. */
+/* The index of the class in the list of classes; CATALOG_NONE: the class is not in the list, because another
+ * class of the same name has priority. */
 static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_t *place,
                                  struct jp_error *error)
 {
@@ -306,8 +308,8 @@ static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_
   *place = CATALOG_NONE;
   if (slot == NULL)
     return jp_fail_memory(error, "class files");
-  /* The first on the class path wins, except that a class that the application's loader finds replaces one in a part
-   * that the loader does not search. */
+  /* The first class of a name on the class path has priority. As an exception, a class that the application's
+   * loader finds replaces a class in a part that the loader does not search. */
   const struct catalog_class *classes = builder->classes.items;
   if (*slot != CATALOG_NONE && (builder->part != 0 || classes[*slot].part == 0))
     return JP_OK;
@@ -387,7 +389,7 @@ enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, 
 
 /* ---- merging ---- */
 
-/* A part that is merged into another builder: its numbers there. */
+/* The numbers that a part gets when it is merged into another builder. */
 struct merging {
   struct builder *into;
   const struct builder *part;

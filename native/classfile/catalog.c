@@ -16,22 +16,23 @@
 
 enum {
   FEATURE_VERSION_UNKNOWN = 17,
-  /* Names are kept for a second at least, and for 20 times as long as it took to list them. */
+  /* Names are kept for a second at least, and for 20 times the time that listing them took. */
   NAMES_AGE_MS = 1000,
   NAMES_AGE_TIMES = 20,
   LISTED_AGE_MS = 60000 /* in addition, for the list of all names */
 };
 
-/* Excludes most names without a comparison of their bytes. */
+/* The facts of a name that exclude most names without a comparison of their bytes. */
 struct entry {
-  uint64_t letters; /* a bit for each character that the name has, whatever its case; some share one */
-  uint32_t at;      /* in bytes */
+  /* a bit for each character in the name, without regard to case; some characters share a bit */
+  uint64_t letters;
+  uint32_t at; /* in bytes */
   uint16_t length;
   uint8_t last; /* character */
 };
 
-/* The names of all classes, in a form in which similar names are found in a fraction of a millisecond. One thread
- * while names are added, then any number. */
+/* The names of all classes, in a form in which similar names are found in a fraction of a millisecond. While
+ * names are added, only one thread uses the struct. Afterwards any number of threads may use it. */
 struct class_names {
   atomic_uint users;
   struct array entries;
@@ -244,7 +245,7 @@ static void visit_like(const struct class_names *names, const struct catalog_lik
     bool may_have_part = entry->last == last && (part_letters & ~entry->letters) == 0;
     size_t length = like->name.len;
     size_t difference = entry->length > length ? entry->length - length : length - entry->length;
-    /* An edit removes a character, adds one or both: two bits at most. */
+    /* An edit removes a character, adds a character, or does both, so it changes at most two bits. */
     bool is_near = difference <= like->edits &&
                    (unsigned)__builtin_popcountll(entry->letters ^ letters) <= 2 * like->edits;
     if (!may_have_part && !is_near)

@@ -4,10 +4,10 @@
  * The classes of a class path and of a JDK as tables, read from class files. Needs no JVM; no class is loaded or
  * initialised.
  *
- * The first catalog_load reads everything under a lock. The tables are then constant and live as long as the catalog:
- * any number of threads may read them. Excerpts hold a few classes and the classes that these need, and are kept for
- * a while. JVMS 4 has the format of class files, the JAR File Specification the order of the class path, manifests
- * and multi-release jars.
+ * The first catalog_load reads everything under a lock. The tables are then constant, and valid as long as
+ * the catalog. Any number of threads may read them. An excerpt has a few classes and the classes that these
+ * few classes need. The catalog keeps some excerpts for later requests. JVMS 4 specifies class files. The JAR
+ * File Specification specifies the order of the class path, manifests and multi-release jars.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -29,8 +29,8 @@ struct catalog_link {
   uint32_t class_index;
 };
 
-/* Access flags are those of JVMS 4.1, 4.5, 4.6 and 4.7.24; a nested class has those of its InnerClasses
- * entry, as Class.getModifiers() has. Strings are ids for catalog_text; 0 is the empty string. */
+/* Access flags are defined in JVMS 4.1, 4.5, 4.6 and 4.7.24. A nested class has the flags of its InnerClasses
+ * entry, as in Class.getModifiers(). Strings are ids for catalog_text; 0 is the empty string. */
 struct catalog_class {
   uint32_t name;                  /* binary name with dots: "java.util.Map$Entry" */
   struct catalog_link superclass; /* name 0: none (java.lang.Object, interfaces) */
@@ -49,7 +49,7 @@ struct catalog_class {
   uint16_t simple_name_at; /* where the simple name starts in the name */
   uint16_t part;  /* of the class path, by number in parts; 0: the application's class loader finds it */
   uint8_t origin; /* enum catalog_origin */
-  bool hidden;    /* anonymous, local or synthetic: listed only because others may inherit from it */
+  bool hidden;    /* anonymous, local or synthetic: listed only because other classes may inherit from it */
 };
 
 struct catalog_method {
@@ -59,7 +59,7 @@ struct catalog_method {
   uint32_t first_parameter; /* in parameters; CATALOG_NONE: no parameter has a name or a flag */
   uint16_t access;
   uint8_t parameter_count;
-  bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides */
+  bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides other methods */
   bool is_open : 1; /* allowed for the described object, although denied for its class */
 };
 
@@ -76,8 +76,8 @@ struct catalog_parameter {
   uint16_t access;
 };
 
-/* A part of a jar that the application's class loader does not search: a jar in it, or its classes below a folder
- * such as BOOT-INF/classes. */
+/* A part of a jar that the application's class loader does not search. A part is a jar inside the jar, or the
+ * classes below a folder such as BOOT-INF/classes. */
 struct catalog_part {
   uint32_t some_class; /* the name of one of its classes that is not hidden; 0: none */
 };
@@ -92,7 +92,7 @@ struct catalog_tables {
   const struct catalog_parameter *parameters;
   const struct catalog_link *links;
   const uint32_t *subclasses;       /* indexes of direct subclasses that are not hidden, sorted by name */
-  const struct catalog_part *parts; /* the first means none */
+  const struct catalog_part *parts; /* the first entry means "no part" */
   size_t part_count;
   const struct string_pool *strings;
 };
@@ -108,14 +108,14 @@ enum jp_status catalog_create(const struct catalog_config *config, struct catalo
                               struct jp_error *error) JP_MUST_CHECK;
 /* The tables must no longer be in use. NULL is fine. */
 void catalog_destroy(struct catalog *catalog);
-/* Ends a reading in progress and prevents further ones: they fail with JP_CLOSED. NULL is fine. */
+/* Ends a reading in progress. This reading and later readings fail with JP_CLOSED. NULL is fine. */
 void catalog_stop(struct catalog *catalog);
 
 /*
- * Returns the tables; the first call reads them. Broken class files and jars are left out with a line in the log.
- * JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the error's text names the path.
- * JP_LIMIT: the class path is absurdly large. JP_CLOSED: catalog_stop was called. After a failure the next call tries
- * again.
+ * Returns the tables. The first call reads them. Broken class files and jars are left out with a line in the
+ * log. JP_NOT_FOUND, JP_IO: the JDK's image or the library that reads it cannot be used; the error's text
+ * names the path. JP_LIMIT: the class path is absurdly large. JP_CLOSED: catalog_stop was called. After a
+ * failure the next call tries again.
  */
 enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables **tables,
                             struct jp_error *error) JP_MUST_CHECK;
@@ -123,21 +123,22 @@ enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables
 /* The feature version of the JDK of a configuration (17 of "17.0.21"). */
 unsigned catalog_feature_version(const struct catalog_config *config);
 
-/* The classes that an excerpt holds beside the requested ones. */
+/* The classes that an excerpt holds in addition to the requested classes. */
 enum catalog_extent {
   CATALOG_ANCESTRY, /* their superclasses and interfaces */
-  CATALOG_NESTED,   /* and the member classes of the requested ones */
-  CATALOG_TYPES     /* and the classes in the types of their members, with their ancestry */
+  CATALOG_NESTED,   /* also the member classes of the requested classes */
+  CATALOG_TYPES     /* also the classes in the types of their members, with the ancestry of these classes */
 };
 
 /*
- * A few classes of the catalog in their own tables, for which only the files of these classes are read. If the
- * catalog is read already, or the classes are too many, or only the whole catalog can resolve their names (struct
- * catalog_part), the tables are the catalog's own. `subclasses` has only classes of the excerpt. Any thread.
+ * A few classes of the catalog in tables of their own. Only the files of these classes are read. The tables
+ * are the catalog's tables if the whole catalog was read already, if there are too many classes, or if only
+ * the whole catalog can resolve their names (struct catalog_part). `subclasses` has only classes of the
+ * excerpt. Any thread.
  */
 struct catalog_excerpt;
 
-/* Names of no class are skipped. Fails as catalog_load does. Caller closes with catalog_excerpt_close. */
+/* Names without a class are skipped. Fails as catalog_load does. Caller closes with catalog_excerpt_close. */
 enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
                                     enum catalog_extent extent, struct catalog_excerpt **excerpt,
                                     struct jp_error *error) JP_MUST_CHECK;
@@ -156,8 +157,9 @@ void catalog_excerpt_close(struct catalog_excerpt *excerpt); /* NULL is fine */
 const struct catalog_tables *catalog_excerpt_tables(const struct catalog_excerpt *excerpt);
 bool catalog_excerpt_is_whole(const struct catalog_excerpt *excerpt);
 
-/* Visits the binary name of each class, in no order, and some twice, without reading class files. The name is valid
- * during the call, under a lock of the catalog. Fails as catalog_load does. */
+/* Calls visit with the binary name of each class, without reading class files. The names have no order, and
+ * some are passed twice. A name is valid during the call of visit, which is made under a lock of the catalog.
+ * Fails as catalog_load does. */
 typedef void catalog_visitor(void *context, struct text name);
 enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
@@ -165,23 +167,24 @@ enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit
 /* True if the name ends with this part, after a dot, a $ or nothing. */
 bool catalog_has_last_part(struct text name, struct text part);
 
-/* The names that count as similar: those with the same last part, and those within few edits: a character changed,
- * inserted, left out or exchanged with its neighbour, or the case of any. */
+/* The names that count as similar: names with the same last part, and names with few edits. An edit changes,
+ * inserts or omits a character, exchanges it with its neighbour, or changes the case of any characters. */
 struct catalog_likeness {
   struct text name;
   struct text last_part;
   unsigned edits;
 };
 
-/* Visits the binary names that are similar to this one, and some with more edits, as catalog_each_name does, but not
- * under a lock. The names are kept: they may lack a class that is less than a second old, or still have a removed
- * one. If listing the names is slow (large folders on the class path), they may be older, by 20 times as long. */
+/* Calls visit with the binary names that are similar to this name, and with some names that have more edits.
+ * The same as catalog_each_name, but not under a lock. The names are from a kept list that is at most a
+ * second old or, if listing the names is slow (large folders on the class path), at most 20 times as old as
+ * listing takes. For this reason a new class may be missing, and a removed class may still be listed. */
 enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
                                       catalog_visitor *visit, void *context,
                                       struct jp_error *error) JP_MUST_CHECK;
 
-/* Visits all binary names, as catalog_each_name does, but not under a lock, and from the kept names: a class that is
- * less than a minute old may be missing. */
+/* Calls visit with all binary names, as catalog_each_name does, but not under a lock. The names are from the
+ * kept list, so a class that is less than a minute old may be missing. */
 enum jp_status catalog_each_known_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                        struct jp_error *error) JP_MUST_CHECK;
 

@@ -20,8 +20,8 @@ struct cursor {
 struct class_reader {
   const uint8_t *bytes; /* of the whole file */
   struct cursor cursor;
-  /* The constant pool (JVMS 4.4) by index. A text is decoded when it is first needed and then kept, because a hostile
-   * file may refer to one long text very often. */
+  /* The constant pool (JVMS 4.4) by index. A text is decoded when it is first needed, and then kept, because
+   * a hostile file may refer to one long text very often. */
   unsigned constant_count;
   uint32_t *offsets;    /* of each tag; 0: no entry */
   struct text *decoded; /* of each Utf8; data NULL: not yet */
@@ -103,7 +103,7 @@ static size_t read_unit(const uint8_t *p, size_t n, uint16_t *unit)
     if (n < 2 || (p[1] & 0xC0) != 0x80)
       return 0;
     *unit = (uint16_t)((p[0] & 0x1F) << 6 | (p[1] & 0x3F));
-    return *unit == 0 || *unit >= 0x80 ? 2 : 0; /* of the overlong forms only that of NUL is valid */
+    return *unit == 0 || *unit >= 0x80 ? 2 : 0; /* the only valid overlong form is the form of NUL */
   }
   if ((p[0] & 0xF0) == 0xE0) {
     if (n < 3 || (p[1] & 0xC0) != 0x80 || (p[2] & 0xC0) != 0x80)
@@ -143,7 +143,7 @@ static enum jp_status decode_modified_utf8(const uint8_t *bytes, size_t count, s
 
 enum { TAG_UTF8 = 1, TAG_LONG = 5, TAG_DOUBLE = 6, TAG_CLASS = 7, TAG_PACKAGE = 20 };
 
-/* Bytes after the tag (JVMS table 4.4-A); 0: no such tag. For a Utf8, its length. */
+/* Bytes after the tag (JVMS table 4.4-A); 0: the tag does not exist. For a Utf8, its length. */
 static const uint8_t entry_sizes[] = {
     [3] = 4,  [4] = 4,  [TAG_LONG] = 8, [TAG_DOUBLE] = 8, [TAG_CLASS] = 2, [8] = 2,
     [9] = 4,  [10] = 4, [11] = 4,       [12] = 4,         [15] = 3,        [16] = 2,
@@ -192,7 +192,8 @@ static unsigned u2_at(const uint8_t *bytes)
   return (unsigned)(bytes[0] << 8 | bytes[1]);
 }
 
-/* JP_INVALID: no such index, an entry of another kind, or broken text. The message has the index and `wanted`. */
+/* JP_INVALID: the index is out of range, the entry has another kind, or its text is malformed. The message
+ * has the index and `wanted`. */
 static enum jp_status read_utf8(const struct class_reader *reader, unsigned index, const char *wanted,
                                 struct text *text)
 {
@@ -240,8 +241,8 @@ static enum jp_status read_name(const struct class_reader *reader, unsigned inde
 
 /* ---- attributes (JVMS 4.7) that the catalog needs; the others are skipped ---- */
 
-/* Reads one attribute's content; reader->cursor covers that content alone. target is a struct class_member
- * or a struct class_file. */
+/* Reads one attribute's content; reader->cursor covers only this content. target is a struct class_member or
+ * a struct class_file. */
 typedef enum jp_status attribute_reader(struct class_reader *reader, void *target);
 
 struct attribute {
@@ -318,7 +319,8 @@ static enum jp_status allocate_parameters(struct class_reader *reader, struct cl
   return method->parameters == NULL ? jp_fail_memory(reader->error, NULL) : JP_OK;
 }
 
-/* JVMS 4.7.24. Where the count is not the descriptor's, the entries cannot be assigned to parameters. */
+/* JVMS 4.7.24. If the number of entries differs from the number of parameters in the descriptor, the entries
+ * cannot be assigned to parameters. */
 static enum jp_status read_method_parameters(struct class_reader *reader, void *target)
 {
   struct class_member *method = target;
@@ -354,8 +356,7 @@ static int parameter_at(const struct class_member *method, unsigned slot)
   return -1;
 }
 
-/* JVMS 4.7.13: a variable that lives from the first instruction on in a parameter's slot is that parameter.
- */
+/* JVMS 4.7.13: a variable that is in a parameter's slot from the first instruction on is the parameter. */
 static enum jp_status read_local_variables(struct class_reader *reader, void *target)
 {
   struct class_member *method = target;
@@ -386,8 +387,9 @@ static enum jp_status read_code(struct class_reader *reader, void *target)
   return read_attributes(reader, known, sizeof known / sizeof known[0], target);
 }
 
-/* JVMS 4.7.6: the entry for the class itself has its modifiers as the source has them. Without an outer class it is
- * local or anonymous. The class's members have one each: compilers name it by the constant that the class has. */
+/* JVMS 4.7.6: the entry for the class itself has the modifiers that are written in the source. If that entry
+ * has no outer class, the class is local or anonymous. Each member class has an entry whose outer class is
+ * this class; compilers use for it the constant of the class itself. */
 static enum jp_status read_inner_classes(struct class_reader *reader, void *target)
 {
   enum { VISIBLE_FLAGS = 0xFFFF & ~0x0020, ENTRY_BYTES = 8 };
@@ -403,7 +405,8 @@ static enum jp_status read_inner_classes(struct class_reader *reader, void *targ
   for (unsigned i = 0; i < count && !reader->cursor.failed; i++) {
     unsigned inner = read_u2(&reader->cursor);
     unsigned outer = read_u2(&reader->cursor);
-    (void)read_u2(&reader->cursor); /* the simple name, which follows from the other two */
+    /* the simple name, which is not needed because it follows from the two other names */
+    (void)read_u2(&reader->cursor);
     unsigned access = read_u2(&reader->cursor);
     struct text name;
     enum jp_status status = read_name(reader, inner, TAG_CLASS, "an inner class", &name);

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLASSFILE_CLASS_FILE_H
 #define JPEER_CLASSFILE_CLASS_FILE_H
 /*
- * Reads a class file into structs (JVMS 4). It skips code and all that the catalog does not need, and checks every
- * length, index and text that it reads. Any thread.
+ * Reads a class file into structs (JVMS 4). It skips code and everything else that the catalog does not need,
+ * and checks every length, index and text that it reads. Any thread.
  *
  * The structs borrow from the bytes and from the arena.
  */
@@ -32,8 +32,9 @@ enum modifiers_of { MODIFIERS_OF_CLASS, MODIFIERS_OF_FIELD, MODIFIERS_OF_METHOD,
 
 enum { MODIFIERS_TEXT_MAX = 128 };
 
-/* Writes access flags (JVMS tables 4.1-B, 4.5-A, 4.6-A) as java.lang.reflect.Modifier.toString does: "public static
- * final", NUL-terminated; "" where there is no modifier. It skips other flags (bridge, variable arity, ...). */
+/* Writes access flags (JVMS tables 4.1-B, 4.5-A, 4.6-A) as java.lang.reflect.Modifier.toString does: "public
+ * static final", NUL-terminated; "" if there is no modifier. Other flags (bridge, variable arity, ...) are
+ * not written. */
 void modifiers_format(uint16_t access, enum modifiers_of of, char out[MODIFIERS_TEXT_MAX]);
 
 struct class_parameter {
@@ -54,11 +55,13 @@ struct class_member {
 struct class_file {
   uint16_t major;
   uint16_t minor;
-  uint16_t access;        /* of the InnerClasses entry, if there is one for this class */
+  /* the flags of the InnerClasses entry for this class, if there is such an entry; otherwise the flags of the
+   * class */
+  uint16_t access;
   uint16_t this_class;    /* its own constant */
   bool local;             /* local or anonymous */
   struct text name;       /* binary name with dots */
-  struct text outer;      /* the class that it is a member of; empty: none */
+  struct text outer;      /* the class of which this class is a member; empty: none */
   struct text superclass; /* empty: none */
   struct text *interfaces;
   size_t interface_count;

@@ -137,7 +137,8 @@ struct file_id {
   ino_t inode;
 };
 
-/* Inserts an element after the one at this index, or as the first; *index is then the new one's. */
+/* Inserts an element after the element at this index, or as the first element; *index is then the index of
+ * the new element. */
 static bool insert_after(struct elements *elements, size_t *index, const char *path, unsigned depth)
 {
   size_t added = elements->all.count;

@@ -6,30 +6,32 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-/* Appends class_path with each wildcard replaced by the folder's .jar and .JAR files, sorted by name. The `java`
- * command does so before it starts the JVM, which knows no wildcards. A wildcard without a jar stays. */
+/* Appends class_path with each wildcard replaced by the folder's .jar and .JAR files, sorted by name. The
+ * `java` command does this before it starts the JVM, because the JVM does not support wildcards. A wildcard
+ * without a jar is kept. */
 void class_path_expand(struct text class_path, struct buffer *out);
 
-/* Appends the modules of a module path ("mods:lib/a.jar") as a class path: jars and folders with a
- * module-info.class stay, any other folder is replaced by the jars and such folders in it, sorted by name. */
+/* Appends the modules of a module path ("mods:lib/a.jar") as a class path: jars, and folders with a
+ * module-info.class, are kept. Any other folder is replaced by its jars and by its subfolders with a
+ * module-info.class, sorted by name. */
 void module_path_expand(struct text module_path, struct buffer *out);
 
-/* Removes the first element from *rest; false: none is left. An empty element is returned as ".". */
+/* Removes the first element from *rest; false: no element is left. An empty element is returned as ".". */
 bool class_path_next(struct text *rest, struct text *element);
 
-/* True where the element is a wildcard: a star, alone or after a '/'. *folder is then the text before the star
+/* True if the element is a wildcard: a star, alone or after a '/'. *folder is then the text before the star
  * ("lib/", or empty for the current folder). */
 bool class_path_is_wildcard(struct text element, struct text *folder);
 
 /*
- * The elements of a class path in their order, a list that grows while it is read: the files of a jar's Class-Path
- * come directly after the jar (JAR File Specification). Each file counts once, at its first place. One owner, one
- * thread at a time. Only for the catalog.
+ * The elements of a class path in their order. The list grows while the elements are read, because the files
+ * of a jar's Class-Path come directly after the jar (JAR File Specification). Each file counts once, at its
+ * first place. One thread at a time. Used only by the catalog.
  */
 struct element {
   const char *path;
-  size_t next;    /* index of the one after it, or ELEMENTS_END */
-  unsigned depth; /* how many jars name each other up to this one */
+  size_t next;    /* index of the next element, or ELEMENTS_END */
+  unsigned depth; /* the length of the chain of jars that leads to this jar by their Class-Paths */
 };
 
 enum { ELEMENTS_END = SIZE_MAX };
@@ -53,10 +55,11 @@ static inline const struct element *elements_at(const struct elements *elements,
   return (const struct element *)elements->all.items + index;
 }
 
-/* Finds out the kind of an element; call it for each in their order. JP_LIMIT: there are absurdly many. JP_NO_MEMORY. */
+/* Finds out the kind of an element. Call this function for each element, in their order. JP_LIMIT: there are
+ * absurdly many elements. JP_NO_MEMORY. */
 enum jp_status elements_examine(struct elements *elements, size_t index, enum element_kind *kind,
                                 struct jp_error *error) JP_MUST_CHECK;
-/* Inserts what the jar at this index names as its Class-Path after it. JP_NO_MEMORY. */
+/* Inserts the files of a jar's Class-Path after the jar at this index. JP_NO_MEMORY. */
 enum jp_status elements_insert(struct elements *elements, size_t index, struct text class_path,
                                struct jp_error *error) JP_MUST_CHECK;
 

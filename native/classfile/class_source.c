@@ -23,7 +23,7 @@ struct jar_class {
   size_t element;   /* by its place in `order` */
 };
 
-/* A jar that stays open for the next classes. */
+/* A jar that is kept open for the next classes. */
 struct open_jar {
   struct jar *jar; /* NULL: the place is free */
   char *path;
@@ -234,7 +234,8 @@ static bool is_the_class(const uint8_t *bytes, size_t size, struct text name, st
   if (*status == JP_OK && (!text_equal(file->name, name) || (file->access & ACCESS_MODULE) != 0))
     *status = JP_INVALID;
   if (*status == JP_INVALID) {
-    *status = JP_NOT_FOUND; /* no class loader would find it there, or the whole catalog warns of it */
+    /* no class loader would find the class there, or reading the whole catalog gives a warning */
+    *status = JP_NOT_FOUND;
     return false;
   }
   return true;
@@ -331,7 +332,7 @@ static enum jp_status open_jimage(struct class_source *source, struct jp_error *
              : jimage_open(source->config.java_home, &source->jimage, error);
 }
 
-/* "com/example/A". False: no class has such a name. */
+/* "com/example/A". False: no class can have this name. */
 static bool write_path(struct text name, char *path)
 {
   if (name.len == 0 || name.len >= NAME_MAX_BYTES || memchr(name.data, '/', name.len) != NULL ||

@@ -2,8 +2,8 @@
 #define JPEER_CLASSFILE_CLASS_SOURCE_H
 /*
  * Finds the file of one class in the JDK and on a class path, and the names of all classes, without reading any other
- * class file. It keeps what it learns of the class path (the elements, the names in its jars). One thread at a time,
- * except for class_source_each. Only for the catalog.
+ * class file. It caches the elements of the class path and the names in the jars. One thread at a time,
+ * except for class_source_each. Used only by the catalog.
  */
 #include "classfile/catalog.h"
 #include "classfile/class_file.h"
@@ -12,9 +12,9 @@ struct class_source;
 
 /* Reads nothing. The configuration is borrowed. NULL: no memory. Caller frees with class_source_destroy. */
 struct class_source *class_source_create(const struct catalog_config *config);
-/* Adds a holder, which ends with class_source_destroy, and returns the source. */
+/* Adds a holder and returns the source. The holder calls class_source_destroy. */
 struct class_source *class_source_retain(struct class_source *source);
-/* Removes one holder, in any thread; the last one frees the source. NULL is fine. */
+/* Removes a holder; any thread. Removing the last holder frees the source. NULL is fine. */
 void class_source_destroy(struct class_source *source);
 
 /*
@@ -27,11 +27,12 @@ enum jp_status class_source_read(struct class_source *source, struct text name, 
                                  struct arena *arena, struct class_file *file, enum catalog_origin *origin,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* Finds out where the classes are, for class_source_each. Errors as above. */
+/* Finds out where the classes are, for class_source_each. The errors are those of class_source_read. */
 enum jp_status class_source_list(struct class_source *source, struct jp_error *error) JP_MUST_CHECK;
 
-/* Visits the binary name of each class, in no order, and some twice, after class_source_list has succeeded once. Any
- * holder's thread, also while others read classes. JP_NO_MEMORY, JP_IO. */
+/* Calls visit with the binary name of each class, after class_source_list has succeeded once. The names have
+ * no order, and some are passed twice. The thread of any holder may call this function, even while other
+ * threads read classes. JP_NO_MEMORY, JP_IO. */
 enum jp_status class_source_each(const struct class_source *source, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 

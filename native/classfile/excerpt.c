@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these the whole catalog is read: a class costs some 50 us, all of a JDK some 270 ms. */
+/* If an excerpt needs more, the whole catalog is read: reading a class takes about 50 us, and reading all
+ * classes of a JDK takes about 270 ms. */
 enum { NAMES_MAX = 512, CLASSES_IN_ONE_MAX = 2048 };
 enum { KEPT = 32, KEPT_KEY_MAX = 4096, KEPT_CLASSES_MAX = 256 };
 
@@ -149,7 +150,8 @@ static enum jp_status add_wanted(struct reading *reading, struct wanted wanted)
   return JP_OK;
 }
 
-/* A class that was wanted only as a type before, and may be read already, is read again for more. */
+/* Adds a class to `wanted`. If the class was wanted only as a type before, it may have been read already, and
+ * is read again for the types of its members. */
 static enum jp_status want(struct reading *reading, struct wanted wanted)
 {
   uint32_t hash = (uint32_t)text_hash(wanted.name);
@@ -377,7 +379,8 @@ enum jp_status excerpts_each_name(struct excerpts *excerpts, catalog_visitor *vi
   pthread_mutex_unlock(&excerpts->reading);
   if (source == NULL)
     return status;
-  status = class_source_each(source, visit, context, error); /* some ms, for which others need not wait */
+  /* this takes some ms, and other threads need not wait for it */
+  status = class_source_each(source, visit, context, error);
   class_source_destroy(source);
   return status;
 }

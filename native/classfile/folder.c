@@ -25,7 +25,7 @@ struct folder {
   struct {
     dev_t device;
     ino_t inode;
-  } above[DEPTH_MAX]; /* the folders around this one: a symbolic link to one of them would be a cycle */
+  } above[DEPTH_MAX]; /* the parent folders of this folder: a symbolic link to one of them would be a cycle */
   struct jp_error *error;
 };
 
@@ -38,8 +38,8 @@ static void warn_of_entry(struct folder *folder, const char *why)
   builder_warn(folder->builder, &(struct class_place){folder->root, folder->path}, &reason);
 }
 
-/* Leaves out a file that cannot be opened, unless no file could be: then the whole reading fails and is tried
- * again later. */
+/* Leaves out a file that cannot be opened. If the process has no file descriptor left, the whole reading
+ * fails and is tried again later. */
 static enum jp_status fail_to_open(struct folder *folder)
 {
   const char *why = strerror(errno);
@@ -146,7 +146,8 @@ static enum jp_status read_entry(struct folder *folder, int parent, const struct
 {
   struct text name = text_of(entry->d_name);
   bool is_class = text_ends_with(name, TEXT(".class"));
-  /* The name of a package's folder has no dot, so that hidden folders and the like hold no classes. */
+  /* The folder of a package has no dot in its name, so other folders (for example hidden folders) are
+   * skipped. */
   if (!is_class && memchr(name.data, '.', name.len) != NULL)
     return JP_OK;
   size_t length = strlen(folder->path);

@@ -13,8 +13,9 @@
 enum {
   MANIFEST_BYTES_MAX = 1024 * 1024,
   NESTED_BYTES_MAX = 256 * 1024 * 1024,
-  PACKED_EXCESS_MAX = 64 * 1024, /* by which a deflated entry may be larger than its unpacked size */
-  MULTI_RELEASE_FIRST = 9        /* JAR File Specification, "Multi-release JAR files" */
+  /* a deflated entry may be larger than its unpacked size by this number of bytes */
+  PACKED_EXCESS_MAX = 64 * 1024,
+  MULTI_RELEASE_FIRST = 9 /* JAR File Specification, "Multi-release JAR files" */
 };
 
 struct jar_entry {
@@ -31,14 +32,14 @@ struct jar {
   const char *name;
   unsigned feature_version;
   unsigned depth;
-  uint16_t part;        /* of a jar in another one; 0: of the class path */
+  uint16_t part;        /* of a jar inside another jar; 0: of a jar in the class path */
   uint16_t rooted_part; /* of classes below a folder such as BOOT-INF/classes; 0: none was found */
   struct manifest manifest;
   struct arena arena;
   struct array entries;                         /* struct jar_entry */
   bool is_sorted;                               /* jar_sort has sorted the entries */
   struct buffer bytes;                          /* of the current entry */
-  struct buffer packed;                         /* the same as the jar has it */
+  struct buffer packed;                         /* the same text as in the jar */
   struct libdeflate_decompressor *decompressor; /* NULL: not needed yet */
   struct jp_error *error;
 };
@@ -57,7 +58,8 @@ static bool is_deflated(const zip_stat_t *facts)
          facts->encryption_method == ZIP_EM_NONE && facts->comp_size <= facts->size + PACKED_EXCESS_MAX;
 }
 
-/* Of a deflated entry. True where it unpacks to exactly facts->size bytes, with the directory's checksum. */
+/* Unpacks a deflated entry. True: the result has exactly facts->size bytes and the checksum of the
+ * directory. */
 static bool inflate_whole(struct jar *jar, zip_file_t *file, const zip_stat_t *facts)
 {
   size_t size = (size_t)facts->size;
@@ -83,8 +85,8 @@ static void free_buffers(struct jar *jar)
   libdeflate_free_decompressor(jar->decompressor);
 }
 
-/* True where the entry unpacks to exactly `size` bytes, which are then in jar->bytes. It reads one byte more, since
- * libzip compares the checksum at the end of the entry. */
+/* True: the entry unpacks to exactly `size` bytes, which are then in jar->bytes. This function reads up to
+ * one byte more, because libzip compares the checksum at the end of the entry. */
 static bool read_whole(struct jar *jar, zip_file_t *file, size_t size)
 {
   size_t done = 0;
@@ -127,9 +129,9 @@ static enum jp_status read_by_directory(struct jar *jar, size_t index, size_t si
   return status;
 }
 
-/* Unpacks an entry into jar->bytes. Deflated entries, nearly all of a jar, are unpacked by libdeflate: zlib, which
- * libzip uses, cost half of a scan's time. JP_INVALID: leave the entry out; the log says why. The directory's size is
- * not trusted, but bounds the bytes to read. */
+/* Unpacks an entry into jar->bytes. Deflated entries, which are nearly all entries of a jar, are unpacked by
+ * libdeflate: with zlib, which libzip uses, unpacking took half of a scan's time. JP_INVALID: leave the entry
+ * out; the log says why. The directory's size is not trusted, but bounds the bytes to read. */
 static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
   if (jar->directory != NULL)
@@ -161,7 +163,7 @@ static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_
   return whole ? JP_OK : JP_INVALID;
 }
 
-/* -1: there is none. */
+/* -1: the jar has no such entry. */
 static int64_t find_manifest(const struct jar *jar)
 {
   static const struct text name = TEXT("META-INF/MANIFEST.MF");
@@ -252,7 +254,7 @@ static uint16_t part_of(struct jar *jar, const struct jar_entry *entry)
   return jar->rooted_part;
 }
 
-/* Orders by path, then the highest version first, then as the jar does. */
+/* Orders by path, then by version (the highest first), then by position in the jar. */
 static int compare_entries(const void *left, const void *right)
 {
   const struct jar_entry *a = left;
@@ -265,7 +267,7 @@ static int compare_entries(const void *left, const void *right)
   return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Of entries with one path the first counts: that of the highest version. */
+/* Of several entries with the same path only the first counts; it has the highest version. */
 static void sort_entries(struct jar *jar)
 {
   struct jar_entry *entries = jar->entries.items;
@@ -381,7 +383,7 @@ static enum jp_status read_archive(struct builder *builder, zip_t *archive, cons
   return status;
 }
 
-/* Leaves out a jar that cannot be opened, unless no file could be. */
+/* Leaves out a jar that cannot be opened. JP_IO only if the process has no file descriptors left. */
 static enum jp_status warn_of_archive(struct builder *builder, const char *path, int code,
                                       struct jp_error *error)
 {

@@ -72,7 +72,8 @@ static bool read_file(int fd, void *bytes, size_t size, uint64_t offset)
   return true;
 }
 
-/* Reads the bytes of the directory, which has to end where its end record begins, at the end of the file. */
+/* Reads the bytes of the directory. The directory must end where its end record begins, and the end record
+ * must be at the end of the file. */
 static enum jp_status read_bytes(struct jar_directory *directory, uint32_t *size, uint16_t *count)
 {
   struct stat facts;
@@ -94,7 +95,7 @@ static enum jp_status read_bytes(struct jar_directory *directory, uint32_t *size
   return read_file(directory->fd, directory->bytes, *size, offset) ? JP_OK : JP_INVALID;
 }
 
-/* The bytes of the item at `at`; 0: it is none that this reads. */
+/* The length of the item at `at`; 0: the item has a form that is not supported. */
 static size_t read_item(const uint8_t *at, size_t left, struct jar_item *item)
 {
   if (left < ITEM_SIZE || read_32(at) != ITEM_SIGNATURE)

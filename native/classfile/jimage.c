@@ -55,7 +55,7 @@ static void load_jvm_library(struct jimage *jimage, const char *java_home)
     return;
   }
   snprintf(jimage->path, sizeof jimage->path, "%s/lib/server/libjvm.so", java_home);
-  /* Where this fails, libjimage.so does not load either. */
+  /* If this fails, loading libjimage.so fails, too. */
   (void)dlopen(jimage->path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 }
 
@@ -73,7 +73,8 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home,
                    {"JIMAGE_ResourceIterator", (void **)&library->visit}};
   load_jvm_library(jimage, java_home);
   snprintf(jimage->path, sizeof jimage->path, "%s/lib/libjimage.so", java_home);
-  /* It is never unloaded: it has its own tables, and a JVM in this process needs it in any case. */
+  /* The library is never unloaded, because it has its own tables, and a JVM in this process needs it in any
+   * case. */
   void *handle = dlopen(jimage->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == NULL)
     return jp_fail(error, JP_NOT_FOUND, "cannot read the JDK's classes: cannot load %s: %s", jimage->path,
@@ -126,7 +127,8 @@ static bool note_class(struct jimage_file *image, const char *module, const char
   return true;
 }
 
-/* Orders by module, then by path: nearly as the image does, so that it is read forwards. */
+/* Orders by module, then by path. This is nearly the order in the image, so that the image is read
+ * forwards. */
 static int compare_places(const void *left, const void *right)
 {
   const struct jimage_class *a = left;

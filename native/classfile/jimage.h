@@ -1,8 +1,9 @@
 #ifndef JPEER_CLASSFILE_JIMAGE_H
 #define JPEER_CLASSFILE_JIMAGE_H
 /*
- * Reads the classes of a JDK from its image, lib/modules, by the JDK's lib/libjimage.so, which stays loaded. One
- * owner, except for jimage_read: after jimage_begin_read any number of threads may read.
+ * Reads the classes of a JDK from its image, lib/modules, by the JDK's lib/libjimage.so, which remains
+ * loaded. One thread at a time, except for jimage_read: after jimage_begin_read any number of threads may
+ * call jimage_read.
  */
 #include "base/buffer.h"
 #include "classfile/builder.h"
@@ -29,8 +30,8 @@ enum jp_status jimage_begin_read(struct jimage *jimage, size_t *count, struct jp
 enum jp_status jimage_read(struct builder *builder, const struct jimage *jimage, size_t from, size_t to,
                            struct jp_error *error) JP_MUST_CHECK;
 
-/* Finds one class ("java/util/Map$Entry") without a list; its file replaces the content of bytes. JP_NOT_FOUND: there
- * is none, and the error is not set; JP_IO, JP_NO_MEMORY. */
+/* Finds one class ("java/util/Map$Entry") without a list; its file replaces the content of bytes.
+ * JP_NOT_FOUND: the class does not exist, and the error is not set; JP_IO, JP_NO_MEMORY. */
 enum jp_status jimage_find(struct jimage *jimage, struct text path, struct buffer *bytes, bool *is_exported,
                            struct jp_error *error) JP_MUST_CHECK;
 

@@ -13,9 +13,9 @@ struct manifest {
 /* Accepts any bytes and skips unknown lines. False: no memory. */
 bool manifest_parse(struct text bytes, struct arena *arena, struct manifest *manifest);
 
-/* Removes the next URL from *class_path and resolves it against the jar's folder: it decodes "%20" and the like and
- * drops a leading "file:". False: none is left. *path is in the arena and NUL-terminated; data NULL: another kind of
- * URL, or no memory. */
+/* Removes the next URL from *class_path and resolves it against the jar's folder: it decodes "%20" and the
+ * like and drops a leading "file:". False: no entry is left. *path is in the arena and NUL-terminated; data
+ * NULL: another kind of URL, or no memory. */
 bool manifest_next_path(struct text *class_path, const char *jar, struct arena *arena, struct text *path);
 
 #endif

@@ -14,8 +14,8 @@
 
 enum {
   THREADS_MAX = 16,
-  JDK_CLASSES = 1500, /* of one item: they are read in some 20 ms */
-  AHEAD_MAX = 8       /* items that each thread may read before earlier ones are merged */
+  JDK_CLASSES = 1500, /* classes of the JDK in one item; a thread reads them in about 20 ms */
+  AHEAD_MAX = 8       /* items that each thread may read before earlier items are merged */
 };
 
 enum item_state { ITEM_WAITING, ITEM_BEING_READ, ITEM_READ };
@@ -48,10 +48,10 @@ struct scan {
   pthread_cond_t changed;
   /* guarded by the lock */
   struct elements elements; /* used by the thread that merges */
-  struct item *first;       /* that is not merged yet; NULL: all are */
+  struct item *first;       /* the first item that is not merged yet; NULL: all items are merged */
   size_t ahead;             /* items being read or read, and not merged */
   bool is_merging;
-  enum jp_status status; /* of the first item in the order that failed */
+  enum jp_status status; /* of the first item, in the order of merging, that failed */
   struct jp_error error;
 };
 
@@ -129,7 +129,8 @@ static enum jp_status read_item(const struct scan *scan, struct item *item)
                                 : JP_OK;
 }
 
-/* The lock is held. Always starts the item that is merged next, which a jar may just have added. */
+/* The caller holds the lock. The item that is merged next is always started, even if a jar has just added
+ * it. */
 static struct item *start_item(struct scan *scan)
 {
   struct item *item = scan->first;
@@ -147,8 +148,8 @@ static struct item *start_item(struct scan *scan)
 
 /* ---- merging ---- */
 
-/* A file that an earlier element of the class path names, too, is not merged; with elements inserted before it, this
- * is known only now. *is_jar: more elements may follow it. */
+/* A file that occurs earlier in the class path is not merged again. This is checked only here, because
+ * earlier elements may have been inserted since the file was read. *is_jar: more elements may follow it. */
 static enum jp_status merge_item(struct scan *scan, struct item *item, bool *is_jar)
 {
   enum element_kind kind = ELEMENT_NONE;
@@ -161,7 +162,7 @@ static enum jp_status merge_item(struct scan *scan, struct item *item, bool *is_
   return status;
 }
 
-/* The lock is held, except while an item is merged. */
+/* The caller holds the lock, and this function releases the lock while it merges an item. */
 static void merge_items(struct scan *scan)
 {
   if (scan->is_merging)
@@ -224,7 +225,8 @@ static void *work(void *context)
 
 /* ---- */
 
-/* As many threads as can be started, including the caller. The peer handles signals on another thread. */
+/* Runs as many threads as can be started, including the calling thread. Signals are blocked in the started
+ * threads, because the peer handles signals on another thread. */
 static void run_threads(struct scan *scan)
 {
   pthread_t threads[THREADS_MAX];
@@ -253,7 +255,8 @@ enum jp_status scan_run(const struct scan_config *config, struct builder *builde
   pthread_mutex_init(&scan.lock, NULL);
   pthread_cond_init(&scan.changed, NULL);
   enum jp_status status = elements_init(&scan.elements, config->catalog.class_path, error);
-  /* The JDK comes first, because Java searches its loaders before the application's. */
+  /* The JDK's classes are merged first, because Java searches the JDK's class loaders before the
+   * application's class loader. */
   if (status == JP_OK)
     status = add_jdk(&scan, &link, error);
   if (status == JP_OK)

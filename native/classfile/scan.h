@@ -3,7 +3,7 @@
 /*
  * Reads all classes of a JDK and of a class path into a builder, on all processors of the process: one thread reads
  * each jar, folder or part of the JDK's image into its own builder. These are merged in the order of the class path,
- * so the result is the same for any number of threads. Only for catalog.c.
+ * so the result is the same for any number of threads. Used only by catalog.c.
  */
 #include "classfile/builder.h"
 
@@ -11,8 +11,9 @@
 
 struct scan_config {
   struct catalog_config catalog;
-  unsigned threads;              /* including the caller's; 0: one for each processor */
-  const atomic_bool *is_stopped; /* the scan ends soon after it is true; NULL: it is never stopped */
+  unsigned threads; /* including the caller's; 0: one for each processor */
+  /* the scan ends soon after *stop becomes true; NULL: the scan is never stopped */
+  const atomic_bool *is_stopped;
 };
 
 /* Returns when all threads have ended. JP_NOT_FOUND, JP_IO, JP_LIMIT, JP_NO_MEMORY as catalog_load; JP_CLOSED: it was

@@ -25,7 +25,7 @@ int signature_count_parameters(struct text signature);
 
 /* The type arguments of a class type's signature, for the content of a container. */
 struct signature_arguments {
-  struct text first; /* as written, with its '+', '-' or '*'; data NULL: there are none */
+  struct text first; /* as written, with its '+', '-' or '*'; data NULL: the type has no arguments */
   struct text last;
   unsigned count;
 };
@@ -36,12 +36,12 @@ struct signature_arguments signature_read_arguments(struct text written);
 struct text signature_argument_type(struct text argument);
 
 /*
- * Reads the types of a method's parameters in their order: from the signature where it has them, else from
+ * Reads the types of a method's parameters in their order: from the signature if it has them, otherwise from
  * the descriptor. javac leaves the parameters that it adds to a constructor itself, which come first, out of
  * the signature (JVMS 4.7.9.1: the two need not agree).
  */
 struct method_types {
-  struct text descriptor; /* the rest of each; after the last parameter both begin with ')' */
+  struct text descriptor; /* the unread rest of each; after the last parameter both begin with ')' */
   struct text signature;
   unsigned without_signature; /* parameters before the first of the signature */
   bool has_signature;
@@ -50,8 +50,8 @@ struct method_types {
 /* descriptor must be valid and have `count` parameters; signature may be empty or malformed. */
 void method_types_open(struct method_types *types, struct text descriptor, struct text signature,
                        unsigned count, bool is_constructor);
-/* The next parameter's type, as written; its source form is appended where out is not NULL. data NULL: there
- * is none left. */
+/* The next parameter's type, as written; its source form is appended if out is not NULL. data NULL: no
+ * parameter is left. */
 struct text method_types_next(struct method_types *types, struct buffer *out);
 
 #endif

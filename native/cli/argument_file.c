@@ -74,7 +74,7 @@ char *argument_file_next(char **rest, char *end)
     else
       *out++ = c;
   }
-  /* The divider is skipped before the NUL is written, which may overwrite it. */
+  /* The divider is skipped before the NUL is written, because the NUL may overwrite it. */
   if (at < end && *at == '#')
     at = skip_comment(at, end);
   *rest = at < end ? at + 1 : end;

@@ -10,9 +10,10 @@
 enum { RUN_ENDPOINTS_MAX = NET_ENDPOINTS_MAX };
 
 struct run_endpoint {
-  char host[256];   /* a name or a number, without brackets */
-  uint16_t port;    /* 0: auto */
-  const char *path; /* of a Unix socket, in place of both; borrowed as the option's text; NULL: TCP */
+  char host[256]; /* a name or a number, without brackets */
+  uint16_t port;  /* 0: auto */
+  /* of a Unix socket, in place of host and port; borrowed from the option's text; NULL: TCP */
+  const char *path;
 };
 
 struct run_endpoints {

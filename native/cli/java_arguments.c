@@ -43,7 +43,7 @@ struct expansion {
   size_t capacity;
   enum next_word next;
   bool is_literal;  /* --disable-@files was given */
-  bool in_variable; /* the words are those of JDK_JAVA_OPTIONS, which is read first */
+  bool in_variable; /* the words come from JDK_JAVA_OPTIONS, which is read first */
 };
 
 static void set_next(struct expansion *expansion, enum next_word to)

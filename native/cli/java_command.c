@@ -25,7 +25,7 @@ static enum jp_status begin_command(struct command *command, const struct jvm_ho
   if (command->words == NULL)
     return jp_fail_memory(error, NULL);
   command->words[command->count++] = command->path;
-  /* Its options have been read; java would announce them again. */
+  /* The options in this variable have been read, and java would announce them again. */
   unsetenv("JDK_JAVA_OPTIONS");
   return JP_OK;
 }
@@ -35,7 +35,7 @@ static void add_word(struct command *command, const char *word)
   command->words[command->count++] = word;
 }
 
-/* As java does, to stdout if the option has two dashes. */
+/* Prints to stdout if the option has two dashes, and otherwise to stderr, as java does. */
 static void print_version(const char *option)
 {
   bool for_stdout = strncmp(option, "--", 2) == 0;
@@ -43,7 +43,7 @@ static void print_version(const char *option)
   fflush(stdout);
 }
 
-/* The option of java to run; NULL: --dry-run. */
+/* The option with which java is run; NULL: the option is --dry-run. */
 static const char *choose_show(const struct run_options *options)
 {
   return options->version ? "--version" : options->show;

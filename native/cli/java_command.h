@@ -7,7 +7,7 @@
 #include "cli/run_options.h"
 #include "jni/jvm.h"
 
-/* Prints jpeer's version if the options ask for versions. */
+/* Prints jpeer's version if the options have -version or --version. */
 void java_command_print_version(const struct run_options *options);
 
 /* Replaces this process by java with the options for the JVM and options->show (or --version, or --dry-run

@@ -3,17 +3,18 @@
 #include <string.h>
 
 enum effect {
-  PASS_ON,         /* passed to the JVM: `text`, or the option unchanged */
-  JOIN_VALUE,      /* likewise with its value in one word, under its long name, which is `text` */
-  TAKE_CLASS_PATH, /* the text after the name */
+  PASS_ON, /* `text` is passed to the JVM; NULL: the option is passed unchanged */
+  /* the option and its value are passed to the JVM in one word; `text` is the long name of the option */
+  JOIN_VALUE,
+  TAKE_CLASS_PATH, /* the text after the name is the class path */
   TAKE_MODULE,
-  SHOW_ONLY,  /* java runs it instead of the peer */
-  SHOW_FIRST, /* java runs `text` before the application */
+  SHOW_ONLY,  /* java runs with this option instead of the peer */
+  SHOW_FIRST, /* java runs with the option `text` before the application is run */
   LOAD_ONLY,
   ASK_HELP,
   IGNORE,
   IGNORE_WITH_NOTICE, /* ignored, with the notice `text` */
-  REFUSE              /* because of `text` */
+  REFUSE              /* the error is `text` */
 };
 
 struct java_option {
@@ -28,7 +29,7 @@ struct java_option {
 
 /* ---- the table ---- */
 
-/* The first row that matches counts, so whole names precede prefixes. */
+/* The first row that matches an option is used, so whole names precede prefixes. */
 static const struct java_option rows[] = {
     {.name = "-p", .effect = JOIN_VALUE, .text = "--module-path", .takes = "PATH"},
     {.name = "--module-path", .effect = JOIN_VALUE, .text = "--module-path", .takes = "PATH"},
@@ -166,7 +167,7 @@ static enum jp_status join_value(struct run_options *options, const char *name, 
   return add_to_jvm(options, joined.data, error);
 }
 
-/* value: of an option that has one. */
+/* value: the value of the option, if the option has a value. */
 static enum jp_status apply_option(const struct java_option *option, const char *argument, const char *value,
                                    struct run_options *options, struct jp_error *error)
 {
@@ -184,7 +185,7 @@ static enum jp_status apply_option(const struct java_option *option, const char 
                      OPTION_SHOWN(value));
     options->main_module = value;
     break;
-  case SHOW_ONLY: /* the first of several */
+  case SHOW_ONLY: /* of several such options java runs with the first */
     if (options->show == NULL) {
       options->show = option->name;
       options->show_value = value;
@@ -241,7 +242,7 @@ bool java_option_takes_next(const char *argument)
 
 bool java_option_is_for_line(const char *argument)
 {
-  /* Options in jpeer's own table. */
+  /* Options of java that have a row in the table of jpeer's own options. */
   static const char *const others[] = {"-jar", "-h", "--help"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     if (strcmp(argument, others[i]) == 0)

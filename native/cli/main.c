@@ -149,9 +149,9 @@ static int show_help(char *const *args, size_t arg_count)
   return EXIT_GOOD;
 }
 
-/* A descriptor of the peer with the number 0, 1 or 2 would receive the output of the JVM and the
- * application. So these descriptors are opened if they are closed. Reading 0 then fails, because it is opened only for
- * writing. */
+/* If the peer's own sockets or files had the descriptors 0, 1 or 2, the output of the JVM and the application
+ * would be written to them. For this reason each of these descriptors that is closed is opened here. It is
+ * opened only for writing, so reading descriptor 0 then fails. */
 static bool open_standard_streams(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -166,8 +166,8 @@ int main(int argc, char **argv)
 {
   if (!open_standard_streams())
     return EXIT_RUN_TIME;
-  /* Whole lines: HotSpot writes a warning in three pieces, between which another thread could write a
-   * line. */
+  /* stderr gets only whole lines. HotSpot writes a warning in three pieces, and another thread could write a
+   * line between them. */
   setvbuf(stderr, NULL, _IOLBF, 0);
   if (argc < 2) {
     print_help(stderr);

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The best first. */
+/* The enumerators are ordered from the best kind of match to the worst. */
 enum nearness { SAME_NAME, SAME_SIMPLE_NAME, NEAR_NAME, NEAR_SIMPLE_NAME, NEARNESSES };
 
 struct search {
   struct text wanted;
   struct text wanted_simple;
-  struct text exact[2]; /* by SAME_NAME and SAME_SIMPLE_NAME */
+  struct text exact[2]; /* indexed by SAME_NAME and SAME_SIMPLE_NAME */
   struct near_name near;
   struct near_name near_simple;
   struct text of_near_simple; /* the whole name of near_simple.best */
@@ -94,7 +94,7 @@ static struct text find_nearest(const struct catalog_tables *tables, struct text
 
 void near_class_suggest(const char *class_path, const char *name, struct jp_error *error)
 {
-  /* The JDK's classes are left out: they are never meant, and reading them takes long. */
+  /* The JDK's classes are left out: nobody means one of them as a main class, and reading them takes long. */
   const struct catalog_config config = {.class_path = class_path};
   struct catalog *catalog = NULL;
   const struct catalog_tables *tables;

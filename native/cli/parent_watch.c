@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* From the end of the grace time to the next signal: calls that have not ended are refused, and the JVM
- * ends. */
+/* The time from the end of the grace time to the next signal. During this time calls that have not ended are
+ * refused, and the JVM ends. */
 enum { LAST_MS = 1000 };
 
 struct watched {
@@ -54,7 +54,7 @@ static bool await_bytes(int descriptor, bool *is_planned)
 
 /* ---- the folder ---- */
 
-/* A socket, or the empty file that is the lock of one (net/unix_socket.c). */
+/* True for a socket, and for an empty file that is the lock of a socket (net/unix_socket.c). */
 static bool is_socket_or_lock(int folder, const char *name)
 {
   struct stat facts;
@@ -79,7 +79,7 @@ static void remove_folder(const char *path)
 
 /* ---- the watch ---- */
 
-/* The first signal stops the peer. A later one, after the grace time, ends a peer that does not stop. */
+/* The first signal stops the peer. A later SIGTERM, after the grace time, ends a peer that does not stop. */
 static void *watch_parent(void *argument)
 {
   const struct watched *watched = argument;

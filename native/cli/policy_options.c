@@ -41,7 +41,8 @@ enum jp_status policy_option_check_allow(const char *patterns, const char *name,
   enum jp_status status = policy_allow_check_begin(&check, text_of(patterns), name, &arena, error);
   if (status == JP_OK && check.count > 0) {
     struct jimage *jimage;
-    /* The library that reads the image needs the JVM's, and would load another one than --jvm names. */
+    /* The library that reads the image needs the library of the JVM, and would load another JVM than --jvm
+     * names. */
     (void)dlopen(home->libjvm, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     status = jimage_open(home->java_home, &jimage, error);
     if (status == JP_OK) {

@@ -127,7 +127,7 @@ static int print_explanation(const char *file, struct text member, const struct 
   struct policy *policy;
   if (policy_create(&config, &policy, error) != JP_OK)
     return EXIT_RUN_TIME;
-  /* Without a JDK there are no classes that a wildcard could allow. */
+  /* Without a JDK no classes exist that a wildcard could allow. */
   struct jvm_home home;
   if (options->allow != NULL && jvm_locate(NULL, &home, NULL) == JP_OK &&
       policy_option_check_allow(options->allow, NULL, &home, error) != JP_OK) {

@@ -25,7 +25,7 @@ static enum jp_status write_whole(int file, struct text content)
   return JP_OK;
 }
 
-/* The draft is locked before the rename, so that the file never exists without its lock. On a file system
+/* Locks the draft before the rename, so that the ready file is locked from the beginning. On a file system
  * without locks, the file counts as unlocked. */
 static enum jp_status replace_file(const char *path, struct text content, int *file, struct jp_error *error)
 {
@@ -63,7 +63,7 @@ static void write_json(const struct ready_facts *facts, struct buffer *out)
   BUFFER_LITERAL(out, "]}\n");
 }
 
-/* An empty file was made for the peer, as mktemp does. */
+/* True for a ready file, and for an empty file: the user may have made it for the peer with mktemp. */
 static bool is_ready_file(int file)
 {
   static const char begin[] = "{\"uuid\":\"";
@@ -128,7 +128,7 @@ enum jp_status ready_announce(struct ready *ready, const struct ready_facts *fac
     for (size_t i = 0; facts->addresses[i] != NULL; i++)
       buffer_printf(&out, ", %s", facts->addresses[i]);
     buffer_append_char(&out, '\n');
-    /* a user who has closed stderr does not want the line */
+    /* this may fail: a user who has closed stderr does not want the line */
     (void)write_whole(STDERR_FILENO, buffer_text(&out));
   }
 out:

@@ -45,12 +45,12 @@ static void set_defaults(struct run_options *options)
 struct run_words {
   char *const *items; /* the words after the options */
   size_t count;
-  bool jar_given; /* on the command line, not in the environment */
+  bool jar_given; /* -jar was given on the command line, not in the environment */
   bool service_given;
-  const char *(*variable)(const char *name); /* as passed to run_options_read */
+  const char *(*variable)(const char *name); /* the parameter of run_options_read */
 };
 
-/* If the command line says what to run, the environment does not count. */
+/* Chooses what is run. What the command line names replaces what the environment names. */
 static enum jp_status choose_application(struct run_options *options, const struct run_words *words,
                                          bool has_class, struct jp_error *error)
 {
@@ -71,11 +71,11 @@ static enum jp_status choose_application(struct run_options *options, const stru
 }
 
 /* Sets main_class, jar, main_module or as_service, args and class_path. With options->show or
- * options->version nothing need be given to run. */
+ * options->version the user need not name anything to run. */
 static enum jp_status settle_application(struct run_options *options, const struct run_words *words,
                                          struct jp_error *error)
 {
-  /* -jar and -m end the options, and arguments follow. */
+  /* After -jar and -m there are no further options, so all words are arguments of the application. */
   bool has_class = !words->jar_given && options->main_module == NULL && words->count > 0;
   enum jp_status status = choose_application(options, words, has_class, error);
   if (status != JP_OK)
@@ -176,8 +176,8 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
 {
   static const size_t standard_input_max = (size_t)256 << 20;
   struct net_config *net = &options->net;
-  /* the total has room for so many messages of the greatest length: one client may use a quarter of the total
-   * (net/admission/input_budget.h) */
+  /* the total has room for this many messages of the greatest length, because one client may use a quarter of
+   * the total (net/admission/input_budget.h) */
   enum { MESSAGES = 4 };
   bool has_principals = options->principals_file != NULL;
   const bool has_tls = tls_is_configured(&net->tls); /* of the listeners of WebSocket and HTTP */
@@ -364,7 +364,7 @@ static void log_missing_entries(const char *path, const char *what)
   struct text entry;
   while (class_path_next(&rest, &entry)) {
     struct text path_name = entry;
-    (void)class_path_is_wildcard(entry, &path_name); /* a wildcard needs only its folder */
+    (void)class_path_is_wildcard(entry, &path_name); /* of a wildcard only the folder has to exist */
     char *name = strndup(path_name.data, path_name.len);
     if (name != NULL && path_name.len > 0 && access(name, F_OK) != 0)
       log_warn("the %s names %.*s, which does not exist", what, TEXT_ARGS(entry));

@@ -1,11 +1,11 @@
 #ifndef JPEER_CLI_RUN_OPTIONS_H
 #define JPEER_CLI_RUN_OPTIONS_H
 /*
- * The options of `jpeer run` (cli/run_option_rows.h) and those of `java` (cli/java_options.h), their
- * defaults, the rules between them, and the application that they and the remaining words name.
+ * The options of `jpeer run` (cli/run_option_rows.h) and the options of `java` (cli/java_options.h), their
+ * defaults, the rules between them, and the application that the options and the remaining words name.
  *
  * Texts are borrowed from the arguments and the environment, so that a struct run_options is valid as long as
- * those are. It owns the texts from argument files. Main's thread.
+ * the arguments and the environment. It owns the texts from argument files. Main's thread.
  */
 #include "base/arena.h"
 #include "base/log.h"
@@ -38,13 +38,13 @@ struct run_options {
 
   /* the JVM */
   const char *jvm;
-  /* those of the environment first, because for the JVM the last one counts */
+  /* options from the environment are first, because the JVM uses the last of several equal options */
   struct option_list jvm_options;
-  size_t line_jvm_options;            /* how many of them are java's on the command line */
+  size_t line_jvm_options;            /* how many of jvm_options are options of java on the command line */
   struct option_list ignored_options; /* a sentence about each option of java that has no effect here */
   const char *java_variable;          /* JDK_JAVA_OPTIONS; NULL: not set */
   const char *show;       /* an option of java that shows something and runs no application: --list-modules */
-  const char *show_value; /* of --describe-module; NULL: the option has none */
+  const char *show_value; /* of --describe-module; NULL: the option has no value */
   const char *show_first; /* for -showversion: the option of java to run before the application: -version */
   bool dry_run;
 
@@ -56,7 +56,7 @@ struct run_options {
   struct rpc_limits limits;             /* without the first refs */
   size_t first_ref;                     /* 0: at random */
   struct option_list thread_affinities; /* NAME=CLASS.MEMBER */
-  struct jvm_executor *executors;       /* these and that of fx_thread, in the arena below */
+  struct jvm_executor *executors;       /* these and the executor of fx_thread are in the arena below */
   size_t executor_count;
 
   /* policy */
@@ -81,12 +81,12 @@ struct run_options {
   bool as_service;
   bool fx_thread;
   bool compat_pal;
-  bool help; /* like `version`, `dry_run` and `show`, a request of the user; several can be given */
+  bool help; /* a request of the user, like `version`, `dry_run` and `show`; several of these can be given */
   bool version;
   bool has_uuid;
   struct uuid uuid;
 
-  struct arena arena; /* owns joined texts and those from files */
+  struct arena arena; /* owns joined texts and texts from files */
 };
 
 /* Sets the defaults and reads the arguments after `run` and the environment (for variable see
@@ -101,9 +101,9 @@ void run_options_fini(struct run_options *options);
 void run_options_set_environment(const struct run_options *options);
 /* Prints java's line about JDK_JAVA_OPTIONS. */
 void run_options_print_variable(const struct run_options *options);
-/* Logs oddities of the options and the environment that are no errors: a line for each option of java
- * without effect, each unknown JPEER_ variable, and each entry of the class path and the module path that
- * does not exist. environment has NAME=VALUE texts and ends with NULL. */
+/* Logs unusual options and variables that are not errors: a line for each option of java without effect, each
+ * unknown JPEER_ variable, and each entry of the class path and the module path that does not exist.
+ * environment has NAME=VALUE texts and ends with NULL. */
 void run_options_log_notices(const struct run_options *options, char *const *environment);
 
 #endif

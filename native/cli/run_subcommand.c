@@ -322,8 +322,8 @@ static void choose_presence(struct run *run)
 }
 
 /* glibc makes up to eight arenas for each core, and each keeps the memory that the largest requests of its
- * threads have needed. One for each core is enough, because no more threads run at once. A user who has
- * tuned glibc has priority. */
+ * threads have needed. One arena for each core is enough, because no more threads run at once. If the user
+ * has tuned glibc by its variables, nothing is changed. */
 static void bound_arenas(void)
 {
   enum { LEAST = 2 };
@@ -413,7 +413,8 @@ int subcommand_run(char *const *args, size_t arg_count)
   log_set_level((enum log_level)run.options.log_level);
   log_set_format((enum log_format)run.options.log_format);
   run_options_print_variable(&run.options);
-  /* Before any error: the ready file of an earlier peer must not look like that of this start. */
+  /* The old ready file is removed before any error is reported, so that nobody mistakes the ready file of an
+   * earlier peer for that of this peer. */
   bool runs_java = run.options.help || run.options.version || run.options.show != NULL || run.options.dry_run;
   (void)!ready_init(&run.presence, NULL, NULL);
   struct jp_error *first = status == JP_OK ? &error : NULL;

@@ -14,7 +14,7 @@ enum {
   GROUP_TOO = 0660,
   EVERYONE = 0666,
   OTHER_USERS = 0077,
-  OTHERS_CONNECT = 0022, /* who connects to a socket writes to its file */
+  OTHERS_CONNECT = 0022, /* connecting to a socket needs the permission to write to its file */
   MODE_MAX = 0777
 };
 
@@ -33,8 +33,8 @@ enum jp_status socket_options_read_mode(const struct option *option, const char 
   return JP_OK;
 }
 
-/* A number is itself, also if an account has it as its name: adduser and useradd make no such account. (unsigned)-1 stands
- * for no account in system calls. */
+/* A number is a user's or group's number, even if an account has the number as its name: adduser and useradd
+ * make no such account. In system calls (unsigned)-1 means "no account". */
 static bool read_number(const char *text, unsigned *id)
 {
   size_t length = strlen(text);
@@ -126,8 +126,8 @@ static const char *find_given(const struct socket_options *options)
   return options->mode != 0 ? "--socket-mode" : NULL;
 }
 
-/* If the members of the file's group are all that may come in, the mode keeps out the rest; else everyone may connect, and
- * the peer refuses those that it does not admit. */
+/* If only members of the file's group are admitted, the mode keeps out all others. Otherwise everyone may
+ * connect, and the peer refuses users that are not admitted. */
 static mode_t choose_mode(const struct socket_options *options, bool has_others)
 {
   if (options->mode != 0)
@@ -146,7 +146,8 @@ static bool has_id(const struct run_accounts *accounts, unsigned id)
   return false;
 }
 
-/* map: of the process's user namespace (user_namespaces(7)). A kernel without such namespaces has no file. */
+/* map: the path of the map of IDs of the process's user namespace (user_namespaces(7)). A kernel without user
+ * namespaces does not have this file. */
 static bool lacks_ids(const char *map)
 {
   unsigned long long count;
@@ -160,7 +161,8 @@ static bool lacks_ids(const char *map)
   return total < UINT_MAX;
 }
 
-/* In a user namespace that lacks some users of the machine, as a container's does, the system reports them all as one. */
+/* In a user namespace that lacks some users of the machine, such as a container's, the system reports all
+ * these users as one user. */
 static enum jp_status check_namespace(const struct socket_options *options, struct jp_error *error)
 {
   enum { UNKNOWN_ID = 65534 }; /* /proc/sys/kernel/overflowuid */
@@ -212,7 +214,8 @@ enum jp_status socket_options_settle(const struct socket_options *options, bool 
         "--socket-mode %04o lets other users open the socket, and none of them may use the peer: name "
         "them with --allow-user, --allow-group or --socket-group",
         mode);
-  if (has_others && (mode & OTHERS_CONNECT) == 0 && !has_id(&options->users, 0)) /* modes do not bind root */
+  /* the mode of a file does not keep root out */
+  if (has_others && (mode & OTHERS_CONNECT) == 0 && !has_id(&options->users, 0))
     return jp_fail(error, JP_INVALID, "--socket-mode %04o keeps out everyone whom %s admits", mode, given);
   net->socket_access = (struct unix_socket_access){
       .mode = mode, .group = options->group.is_given ? options->group.id : (gid_t)-1};

@@ -26,7 +26,7 @@ option_reader socket_options_read_group;  /* struct run_group */
 option_reader socket_options_read_users;  /* struct run_accounts: appends */
 option_reader socket_options_read_groups; /* struct run_accounts: appends */
 
-/* All options, as read. */
+/* The options as they were read. */
 struct socket_options {
   struct run_accounts users;
   struct run_accounts groups;

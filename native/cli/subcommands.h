@@ -1,6 +1,6 @@
 #ifndef JPEER_CLI_SUBCOMMANDS_H
 #define JPEER_CLI_SUBCOMMANDS_H
-/* One function for each subcommand. Its arguments are those after the subcommand's name; it returns the
+/* One function for each subcommand. Its arguments are the words after the subcommand's name. It returns the
  * exit code of the process. Main's thread. */
 #include <stddef.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 /* struct option_list: appends a text NAME=CLASS.MEMBER. */
 option_reader thread_affinity_read;
 
-/* Makes the executors of such a list and, with has_fx, that of JavaFX. They borrow the list's texts, and
- * live in the arena. JP_INVALID: two have the same name. */
+/* Makes the executors in the list and, with has_fx, JavaFX's executor. The executors borrow the list's texts,
+ * and are allocated in the arena. JP_INVALID: two have the same name. */
 enum jp_status thread_affinity_make(const struct option_list *list, bool has_fx, struct arena *arena,
                                     struct jvm_executor **executors, size_t *count,
                                     struct jp_error *error) JP_MUST_CHECK;

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_CALLBACK_GROUP_H
 #define JPEER_CLIENT_CALLBACK_GROUP_H
 /*
- * The callbacks that several clients share, by id: of all clients with the same jp_client_config.process, or
- * of one client. Internal to client_callbacks.c.
+ * A table of callbacks by id. All clients with the same jp_client_config.process share a group; a client
+ * without a process has a group of its own. Internal to client_callbacks.c.
  *
  * Lock order: first a client's lock, then its group's lock. A thread that holds a group's lock takes no other
  * lock and calls no function of the program.
@@ -33,7 +33,7 @@ enum callback_state {
 struct jp_callback {
   /* Constant. */
   struct callback_group *group; /* lives as long as `client` */
-  struct jp_client *client;     /* its creator, which it holds */
+  struct jp_client *client;     /* the client that has made the callback; the callback holds it */
   int64_t id;
   jp_callback_function *function;
   void (*released)(void *context);
@@ -44,19 +44,23 @@ struct jp_callback {
 
   /* Under the lock of the group: */
   enum callback_state state;
-  size_t holds;   /* handles that the program has not released */
-  size_t users;   /* calls that are not over, and uses in chains */
-  uint64_t given; /* arguments sent on the group's connections that Java has not released */
+  size_t holds; /* handles that the program has not released */
+  size_t users; /* calls that are not over, and uses in chains */
+  /* the number of arguments with this callback that were sent on the group's connections and that Java has
+   * not released */
+  uint64_t given;
 
-  /* Messages with the callback whose answer a thread waits for, and the last such thread. */
+  /* The number of messages with this callback for whose answer a thread waits, and the last of these
+   * threads. */
   size_t awaited;
   pthread_t sender;
-  bool has_many_senders; /* several threads have sent it since `awaited` was 0 */
+  bool has_many_senders; /* several threads have sent the callback since `awaited` was 0 */
 
-  struct jp_callback *next; /* in its place of the table, or in the list of ended callbacks */
+  /* the next callback in the same place of the table, or in the list of ended callbacks */
+  struct jp_callback *next;
 
-  /* Under the client's lock. Events run one at a time, in order: these wait for the event that runs or runs
-   * next. */
+  /* Under the client's lock. Events run one at a time, in order. The events of this list wait for the event
+   * that runs now or runs next. */
   bool has_event; /* true whenever first_event is not NULL */
   struct jp_callback_call *first_event;
   struct jp_callback_call *last_event;
@@ -82,9 +86,10 @@ struct callback_group {
   uint64_t number;    /* the peer's number for the clients; 0: unknown */
   size_t connections; /* open connections of the clients */
 
-  /* Names the process to the peer: `name` and a random generation, which changes when the first connection
-   * opens. The peer may see the end of the previous last connection late, and still has its counts of
-   * callbacks: a new connection must not join that process. Constant while there are connections. */
+  /* The name of the process for the peer: `name`, and a random generation. The generation changes when the
+   * first connection opens. The reason is that the peer may notice late that the previous last connection has
+   * ended. Until then it keeps the callback counts of that process, which a new connection must not join.
+   * Constant while there are connections. */
   char process[PROCESS_LENGTH_MAX + 1];
 };
 

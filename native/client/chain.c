@@ -54,7 +54,7 @@ struct jp_chain {
   struct jp_argument target;
   const char *target_type; /* in the arena; NULL: the target's own class */
 
-  /* The first fault of a step; JP_CLIENT_OK: none. */
+  /* The first fault of a step; JP_CLIENT_OK: no fault. */
   struct jp_client_error fault;
 
   /* The answers of the last send; their names are in answer_arena. */
@@ -62,7 +62,8 @@ struct jp_chain {
   size_t answer_count;
   struct arena answer_arena;
   const struct jp_answer *failure; /* the error that the last send failed with; NULL: none */
-  struct jp_answer *failure_owned; /* the same if it is the answer of a step without a name; otherwise NULL */
+  /* equal to `failure` if that is the answer of a step without a name; otherwise NULL */
+  struct jp_answer *failure_owned;
 };
 
 struct jp_chain *jp_chain_create(struct jp_client *client)
@@ -305,7 +306,7 @@ static void set_target(struct jp_chain *chain, struct jp_argument target, const 
 }
 
 /* A name for a step without a name whose object later steps use. It begins with a NUL, so it differs from all
- * names of the program; it contains the chain's address, so it differs from those of other chains. */
+ * names of the program; it contains the chain's address, so it differs from the names of other chains. */
 static struct text make_hidden_name(struct jp_chain *chain)
 {
   struct text name = arena_printf(&chain->arena, "%c%p/%zu", '\0', (const void *)chain, chain->step_count);
@@ -494,7 +495,7 @@ void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps)
 
 /* ---- names of steps ---- */
 
-/* The step with the name in `names`; HASH_INDEX_NONE: none. */
+/* The step with the name in `names`; HASH_INDEX_NONE: no step has the name. */
 static uint32_t find_named(const struct jp_chain *chain, const struct hash_index *names, struct text name)
 {
   uint32_t step;

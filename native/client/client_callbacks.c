@@ -668,7 +668,7 @@ static void offer_call(struct jp_callback_call *call)
   append_call(&client->callbacks.first, &client->callbacks.last, call);
   bool is_for_loop = may_run(call, NULL);
   if (is_for_loop && call->texts.origin != NULL)
-    client_need_processors(client); /* a thread inside jp_client_process may stay there for long */
+    client_need_processors(client); /* a thread may remain inside jp_client_process for a long time */
   if (is_for_loop && (client->processors == 0 || client->processed_by == PROCESSED_BY_MANY))
     client_wake_loop(client);
 }

@@ -10,7 +10,7 @@
 
 struct waiter;
 
-/* A list of callbacks. A callback is in it once for each time that it is given. All zero: empty. */
+/* A list of callbacks. The list contains a callback once for each time that it is given. All zero: empty. */
 struct callback_list {
   struct jp_callback **items;
   size_t count;
@@ -43,7 +43,7 @@ struct client_callbacks {
   size_t waiting; /* calls that have not started, and the size of their messages */
   size_t waiting_size;
   struct jp_callback_call *running; /* of each thread the innermost call is first */
-  struct waiter *requesters;        /* waiters whose requests are in flight, oldest first */
+  struct waiter *requesters;        /* waiters whose requests are in flight, the oldest first */
   struct waiter *last_requester;
   struct jp_callback_call *free_calls;
   size_t free_count;
@@ -56,14 +56,14 @@ void callbacks_init(struct jp_client *client);
 bool callbacks_enter_process(struct jp_client *client, const char *process);
 /* Call when no callback of the client exists any more. */
 void callbacks_fini(struct jp_client *client);
-/* The client has connected. */
+/* Called when the client has connected. */
 void callbacks_begin_connection(struct jp_client *client);
-/* The connection has ended. Callbacks that no other connection of the process holds count as released by
- * Java. */
+/* Called when the connection has ended. If the process has no other connection, its callbacks count as
+ * released by Java. */
 void callbacks_end_connection(struct jp_client *client);
-/* Sets the number by which the peer marks the client's own callbacks. */
+/* Sets the number that the peer uses to mark the client's own callbacks. */
 void callbacks_learn_number(struct jp_client *client, uint64_t number);
-/* The peer refused the connection's process. */
+/* Called when the peer has refused the connection's process. */
 void callbacks_refuse(struct jp_client *client);
 /* Calls `released` of the callbacks that have ended. Releases the lock during each call; the caller must be a
  * holder of the client. */
@@ -73,31 +73,32 @@ void callbacks_report_ended(struct jp_client *client);
 struct message_callbacks *callbacks_begin_message(struct jp_client *client);
 /* Records one more callback of the message. False: no memory. */
 bool callbacks_give(struct jp_client *client, struct jp_callback *callback);
-/* The message is complete. waiter: the thread that waits for the answer; NULL: none. */
+/* Called when the message is complete. waiter: the thread that waits for the answer; NULL: no thread
+ * waits. */
 void callbacks_end_message(struct jp_client *client, struct waiter *waiter);
-/* The wait is over, in time or not. */
+/* Called when the wait is over, even if it has timed out. */
 void callbacks_end_wait(struct jp_client *client, struct waiter *waiter);
 
-/* Without the lock. Adds the callback to a chain's list, which holds it. JP_CLIENT_INVALID,
- * JP_CLIENT_UNSUPPORTED, JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
+/* Called without the lock. Adds the callback to a chain's list. The list then holds the callback.
+ * JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED, JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
 enum jp_client_status callback_list_keep(struct callback_list *list, struct jp_client *client,
                                          const struct jp_callback *callback, struct message_callback *form,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Without the lock. Releases the list's callbacks and empties the list. */
+/* Called without the lock. Releases the list's callbacks and empties the list. */
 void callback_list_drop(struct callback_list *list);
 
 /* Handles a message of the peer that has a method. */
 enum jp_client_status callback_accept_message(struct jp_client *client, struct json_value message,
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The id of the call that this thread's requests are nested in: the call of the innermost function on this
- * thread that is still open. Absent: none. */
+/* Returns the id of the call in which this thread's requests are nested. If several callback functions are on
+ * the thread's stack, this is the innermost open call. Absent: the requests are not nested. */
 struct text callback_within(const struct jp_client *client);
 /* Runs one call that this thread may run, or reports callbacks that have ended. Releases the lock during that
- * time, and another thread reads for all. False: nothing to do. */
+ * time, and another thread reads for all. False: there was nothing to do. */
 bool callback_run_one(struct jp_client *client, struct waiter *waiter);
 /* Runs the queued calls that jp_client_process may run. */
 void callback_run_waiting(struct jp_client *client);
-/* jp_client_process may run a queued call. */
+/* True if jp_client_process may run a queued call. */
 bool callback_has_waiting(const struct jp_client *client);
 /* From now on calls may originate from the waiter's requests. */
 void callback_add_requester(struct jp_client *client, struct waiter *waiter);

@@ -1,7 +1,7 @@
 /*
- * Which thread reads the connection. One of the threads that wait for answers, the leader, polls and reads
- * for all; the others sleep. If the program has a loop, jp_client_process reads when the client's descriptor
- * is readable.
+ * Decides which thread reads the connection. One of the threads that wait for answers, the leader, polls and
+ * reads for all; the others sleep. If the program has a loop, jp_client_process reads when the client's
+ * descriptor is readable.
  */
 #include "base/clock.h"
 #include "base/transitions.h"
@@ -494,7 +494,7 @@ bool client_is_processing(const struct jp_client *client)
   return client->has_processor && pthread_equal(client->processor, pthread_self());
 }
 
-/* The thread leads during that time: threads that begin to wait sleep, and a failing connection stays open
+/* The thread leads during that time: threads that begin to wait sleep, and a failing connection is not closed
  * until the poll ends. */
 static bool poll_for_answers(struct jp_client *client)
 {

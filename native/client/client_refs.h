@@ -1,14 +1,15 @@
 #ifndef JPEER_CLIENT_CLIENT_REFS_H
 #define JPEER_CLIENT_CLIENT_REFS_H
 /*
- * The refs of a client: objects in the peer that the client has handles of, by number. The peer keeps an
- * object until the client has released all references to it that the peer sent. So each ref has two counts:
- * the handles that the program holds, and the references that answers contained. A ref without handles is in
- * the list of releases, and leaves the list if an answer contains it again.
+ * The table of a client's refs, by number. A ref is an object in the peer for which the client has handles.
+ * The peer keeps the object until the client has released all references to it that the peer has sent. For
+ * this reason each ref has two counts: the number of handles that the program holds, and the number of
+ * references that answers have contained. A ref without handles is in the list of releases. If an answer
+ * contains the ref again, the ref leaves the list.
  *
  * A ref belongs to the epoch in which an answer contained it (docs/protocol.md, "Sessions over restarts").
  * When another epoch begins, all refs leave the table and are stale, because the new peer may use their
- * numbers for other objects. Stale refs with handles exist until the last handle is released; no release is
+ * numbers for other objects. A stale ref exists until its last handle is released, and its release is not
  * sent to the peer.
  *
  * Under the client's lock. The number, the type and the first epoch of a ref are constant; any thread may
@@ -35,7 +36,7 @@ struct jp_ref {
 };
 
 struct ref_table {
-  struct answer_refs refs; /* first: cast back to this table */
+  struct answer_refs refs; /* must be the first member, because it is cast back to this table */
   struct jp_client *client;
   struct jp_ref **places; /* open addressing */
   size_t capacity;        /* a power of two, or 0 */
@@ -55,7 +56,7 @@ static inline uint64_t ref_table_epoch(const struct ref_table *table)
   return atomic_load_explicit(&table->epoch, memory_order_relaxed);
 }
 
-/* Answers contain refs of that epoch from now on. If it differs from the last epoch, all refs become
+/* From now on answers contain refs of this epoch. If it differs from the last epoch, all refs become
  * stale. */
 void ref_table_enter_epoch(struct ref_table *table, uint64_t epoch);
 /* Drops one handle. */
@@ -63,8 +64,8 @@ void ref_table_release(struct ref_table *table, struct jp_ref *ref);
 /* Removes at most `max` refs from the list of releases, oldest first, and from the table. Returns how many
  * were written to `releases`. */
 size_t ref_table_pop_releases(struct ref_table *table, struct message_release *releases, size_t max);
-/* Like ref_table_pop_releases for all refs of the table; refs with handles stay, with a sent count of 0.
- * `from` (0 at first) is where the next call continues. */
+/* The same as ref_table_pop_releases, but for all refs of the table. Refs with handles remain in the table,
+ * with a sent count of 0. *from is 0 at the first call, and is where the next call continues. */
 size_t ref_table_pop_sent_counts(struct ref_table *table, size_t *from, struct message_release *releases,
                                  size_t max);
 

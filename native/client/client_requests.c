@@ -326,8 +326,8 @@ void client_end_requests(struct jp_client *client, const struct jp_client_error 
   table->displaced = 0;
 }
 
-/* Ends the request with its answer, or with the error of reading the answer. The connection stays open if the
- * error is lack of memory. */
+/* Ends the request with its answer, or with the error of reading the answer. If the error is lack of memory,
+ * the connection is not closed. */
 static enum jp_client_status end_with_status(struct jp_client *client, const struct pending_request *request,
                                              struct jp_answer *answer, enum jp_client_status status,
                                              struct jp_client_error *error)
@@ -365,7 +365,7 @@ static bool read_id(struct text digits, uint64_t *id)
 }
 
 /* Removes the answered request from the table. *is_found is false if it was answered before: the second
- * answer is ignored. JP_CLIENT_PROTOCOL: no such request was ever sent. */
+ * answer is ignored. JP_CLIENT_PROTOCOL: no request with this id was ever sent. */
 static enum jp_client_status remove_answered(struct jp_client *client, struct text id_text,
                                              struct pending_request *request, bool *is_found,
                                              struct jp_client_error *error)
@@ -594,7 +594,7 @@ static void write_releases(struct jp_client *client, const struct message_releas
         releases, count, client_name_in_messages(client), within,
         client_names_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
   }
-  if (out->failed) /* the refs stay in the peer until the session ends: memory is short */
+  if (out->failed) /* the refs remain in the peer until the session ends, because memory is short */
     client->kind->discard(client->transport);
   else
     client_end_message(client, client->options.binary);
@@ -1044,8 +1044,8 @@ bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion
   return id != 0;
 }
 
-/* Visits all requests. The larger the table, the later the timer is set (1 ms for 8,192 entries), so that the visits
- * cost little. */
+/* Visits all requests. The larger the table, the later the timer is set (1 ms for 8,192 entries), so that
+ * visiting its entries costs little. */
 void client_end_overdue(struct jp_client *client, int64_t now_ns)
 {
   enum { PLACES_A_MS = 8192 };

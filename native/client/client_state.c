@@ -14,7 +14,7 @@
 
 enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000, END_SESSION_MS = 1000 };
 
-/* The pause between two tries to reach a dead peer. */
+/* The pause between two attempts to connect to a peer that does not answer. */
 static const int64_t FIRST_PAUSE_NS = 100 * 1000000LL;
 static const int64_t LONGEST_PAUSE_NS = 5 * 1000000000LL;
 
@@ -392,8 +392,8 @@ static enum jp_client_status read_config(const struct jp_client_config *given,
   return JP_CLIENT_OK;
 }
 
-/* A session needs a name if the program gives one, if the transport needs one, or if the session outlives a
- * connection. */
+/* A session gets a name if the program gives a name, if the transport needs a name, or if the session
+ * outlives a connection. */
 static enum jp_client_status name_session(struct jp_client *client, const char *peer_id,
                                           struct jp_client_error *error)
 {

@@ -42,7 +42,7 @@ struct waiter {
   size_t left;                   /* answers that have not arrived; 0: the wait is over */
   struct jp_answer **answers;    /* in the order of the requests in their message */
   enum jp_client_status status;  /* why the wait ended without an answer */
-  struct jp_client_error *error; /* receives the text of `status`; may be NULL */
+  struct jp_client_error *error; /* gets the error text that belongs to `status`; may be NULL */
   enum waiter_state state;
   pthread_cond_t wake;
   struct waiter *next;
@@ -51,7 +51,7 @@ struct waiter {
   int64_t check_ms;                  /* when the interrupt hook is asked next; 0: not set */
   bool runs_calls;                   /* the thread runs calls of callbacks; then `thread` is set. Constant */
   pthread_t thread;
-  struct jp_callback_call *call;        /* runs next; NULL: none */
+  struct jp_callback_call *call;        /* the call that the thread runs next; NULL: none */
   uint64_t last_call;                   /* the number of the last call that arrived before the wait ended */
   struct callback_list given;           /* the callbacks in its message */
   const struct jp_callback_call *outer; /* the call that its requests are nested in; NULL: none */
@@ -86,8 +86,8 @@ struct pending_request {
   } as;
 };
 
-/* Requests without an answer, by id: a hash table with open addressing. Ids count up, so that a new id nearly
- * always finds its own place free. */
+/* Requests without an answer, by id: a hash table with open addressing. Ids count up, so the place of a new
+ * id is nearly always free. */
 struct pending_table {
   struct pending_request *places;
   size_t capacity; /* a power of two */
@@ -138,7 +138,7 @@ struct client_loop {
   int64_t timer_ns; /* the time that timer_fd is set to; INT64_MAX: none */
 };
 
-/* Receives messages from the transport; casting it back yields the client. */
+/* Receives messages from the transport. The client is found by a cast of the listener. */
 struct client_listener {
   struct transport_listener listener;
   struct jp_client *client;
@@ -178,9 +178,9 @@ enum client_state {
 };
 
 /*
- * What the leader does: client->leader, the waiter that reads for all. Under client->lock; client_readers.c
- * has the transitions. client->leader is NULL only in LEADER_NONE. client_is_polled is true from
- * LEADER_BUSY_POLLING on.
+ * The activity of the leader. The leader (client->leader) is the waiter that reads for all. Under
+ * client->lock; client_readers.c has the transitions. client->leader is NULL only in LEADER_NONE.
+ * client_is_polled is true from LEADER_BUSY_POLLING on.
  *
  * | state                        | what holds                            | who leaves it, on what                    |
  * | LEADER_NONE                  | nobody reads for others               | who begins to wait; jp_client_process     |
@@ -204,8 +204,8 @@ enum leader_state {
 };
 
 /*
- * Which threads call jp_client_process. As long as only one thread does, new work need not wake the loop
- * while that thread is inside the call. Under client->lock; client_readers.c has the transitions.
+ * Which threads call jp_client_process. As long as only one thread calls it, new work need not wake the loop
+ * while that thread is inside jp_client_process. Under client->lock; client_readers.c has the transitions.
  *
  * | state             | what holds               | who leaves it, on what                          |
  * | PROCESSED_NEVER   | no thread has called it  | the first thread; a call of Java with an origin |
@@ -231,7 +231,9 @@ struct jp_client {
   pthread_cond_t changed; /* a connection was opened or has ended, or its last reader has left */
   struct fork_guard fork_guard;
   size_t
-      holders; /* the program until it closes the client, threads inside, answers in use; refs are counted separately */
+      /* the number of holders: the program until it closes the client, threads inside the library, and
+       * answers in use. Refs are counted separately */
+      holders;
 
   /* Constant. */
   char *url_text;
@@ -253,7 +255,7 @@ struct jp_client {
   enum client_state state;
   struct client_transport *transport;
   const struct transport_kind *kind; /* of `transport` */
-  struct jp_client_error ended;      /* why the last connection ended, or was not opened */
+  struct jp_client_error ended;      /* why the last connection has ended, or why no connection was opened */
   uint64_t connection;               /* the number of connections that were opened */
   char *token;                       /* the last one; NULL: none, or `open` of the transport sends tokens */
   int64_t retry_ns;                  /* no connection is tried before this time */
@@ -267,12 +269,13 @@ struct jp_client {
   int wake_fd;                   /* an eventfd that ends the leader's poll */
   struct waiter *sleepers;       /* waiters that sleep while another thread reads */
   struct waiter *output_waiters; /* waiters for all output to be sent */
-  size_t processors;             /* threads inside jp_client_process, which call completions */
+  size_t processors;             /* threads inside jp_client_process; these call completions */
   pthread_t processor;           /* the thread whose messages are sent together */
   pthread_t last_processor;
   unsigned unflushed; /* messages that completions wrote since the last flush */
   bool
-      has_processor; /* `processor` is inside jp_client_process; other threads may be inside longer than it */
+      /* `processor` is inside jp_client_process. Other threads may remain inside after it has left */
+      has_processor;
   enum processed_by processed_by;
 
   /* Requests and answers. */
@@ -303,13 +306,13 @@ static inline bool client_is_open(const struct jp_client *client)
   return client->state == CLIENT_OPEN;
 }
 
-/* The program has closed or ended the client. */
+/* True if the program has closed the client. */
 static inline bool client_is_closed(const struct jp_client *client)
 {
   return client->state >= CLIENT_CLOSING_OPENING;
 }
 
-/* The leader polls the connection, without the lock. */
+/* True if the leader polls the connection, without the lock. */
 static inline bool client_is_polled(const struct jp_client *client)
 {
   return client->leader_state >= LEADER_BUSY_POLLING;
@@ -345,16 +348,16 @@ void client_drop_token(char *token);
 /* Opens a connection if there is none and the client may connect. Releases the lock while it waits. */
 enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,
                                      struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* JP_CLIENT_OK, or why the connection ended. */
+/* Returns JP_CLIENT_OK, or the reason for which the connection has ended. */
 enum jp_client_status client_report_end(const struct jp_client *client,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Begins a message that names no refs yet (client->named). Returns the buffer that the message is appended
- * to. */
+/* Begins a message, and resets client->named, because the message names no refs yet. Returns the buffer to
+ * which the message is appended. */
 struct buffer *client_begin_message(struct jp_client *client);
 /* Ends the message. is_answered: false for a notification. */
 void client_end_message(struct jp_client *client, bool is_answered);
-/* Call while nobody polls. Closes the transport in CLIENT_BREAKING and CLIENT_CLOSING; returns false in other
- * states. */
+/* Call while nobody polls. In CLIENT_BREAKING and CLIENT_CLOSING, closes the transport. In other states,
+ * returns false. */
 bool client_close_transport(struct jp_client *client);
 /* Ends an open connection, and everything that is pending, with the reason `why`. */
 void client_break_connection(struct jp_client *client, const struct jp_client_error *why);
@@ -362,7 +365,7 @@ void client_break_connection(struct jp_client *client, const struct jp_client_er
 void client_flush(struct jp_client *client);
 /* True if there is unsent output that waits until the descriptor is writable. */
 bool client_polls_writing(const struct jp_client *client);
-/* The transport has input that its descriptor may not show, and nobody busy-polls. */
+/* True if the transport has input that its descriptor may not show, and nobody busy-polls. */
 bool client_has_input(const struct jp_client *client);
 /* Reads the available input and finishes the requests that it answers. Failures end the connection. */
 void client_read(struct jp_client *client);
@@ -392,7 +395,7 @@ void client_end_output_waits(struct jp_client *client, enum jp_client_status sta
                              const struct jp_client_error *error);
 /* Ends the leader's poll, so that the leader reads the client's state again. */
 void client_notify_leader(struct jp_client *client);
-/* More than one thread should call jp_client_process from now on. */
+/* Notes that from now on more than one thread should call jp_client_process. */
 void client_need_processors(struct jp_client *client);
 /* Makes sure that the connection's descriptor shows new input to threads that poll it. Call when a thread has
  * read, or may have read, and stops reading. */
@@ -400,12 +403,12 @@ void client_prepare_sleep(struct jp_client *client);
 
 void client_loop_init(struct client_loop *loop);
 void client_loop_fini(struct client_loop *loop);
-/* Makes the program's descriptor readable, if there is one. */
+/* Makes the program's descriptor readable, if the program has one. */
 void client_wake_loop(struct jp_client *client);
-/* Makes the program's descriptor readable at that time (clock_now_ns), for client_end_overdue. INT64_MAX:
+/* Makes the program's descriptor readable at at_ns (clock_now_ns), for client_end_overdue. INT64_MAX:
  * never. */
 void client_set_timer(struct jp_client *client, int64_t at_ns);
-/* This thread is inside jp_client_process. The messages that it writes are sent together, after all
+/* True if this thread is inside jp_client_process. The messages that it writes are sent together, after all
  * completions were called. */
 bool client_is_processing(const struct jp_client *client);
 /* Adds the current connection to the loop, or changes its events. */
@@ -429,7 +432,7 @@ void client_introduce(struct jp_client *client, const char *process);
 /* Calls the completions of finished requests. Releases the lock while a completion runs. */
 void client_call_completions(struct jp_client *client);
 
-/* One message with the requests of one thread. The thread waits for all of the answers. */
+/* One message with the requests of one thread, which waits for all answers. */
 struct exchange {
   /* Appends the message to out. The ids of its requests count up from first_id. */
   enum jp_client_status (*write)(struct exchange *exchange, uint64_t first_id, struct buffer *out,
@@ -446,16 +449,16 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* The session's name if messages contain it; otherwise absent. Constant: needs no lock. */
 struct text client_name_in_messages(const struct jp_client *client);
-/* Whether messages that name refs have the epoch as a member. */
+/* True if messages that name refs have the epoch as a member. */
 bool client_names_epoch_in_messages(const struct jp_client *client);
-/* Writes the queued releases of refs; called before each message. within: the call of Java that the message
- * is nested in, or absent. */
+/* Writes the queued releases of refs; called before each message. within: the call of Java in which the
+ * message is nested, or absent. */
 void client_write_releases(struct jp_client *client, struct text within);
 /* Writes and flushes releases if very many are queued. */
 void client_write_overdue_releases(struct jp_client *client);
 /* Writes the releases of all refs that the peer sent, including refs with handles. */
 void client_write_all_releases(struct jp_client *client);
-/* For a message that is about to be written. Under the lock; chains call it without the lock. */
+/* Returns the refs for a message that is about to be written. Called under the lock, except by chains. */
 struct message_refs client_message_refs(const struct jp_client *client);
 /* JP_CLIENT_REMOTE or JP_CLIENT_STALE for an answer that is an error; *error describes it. */
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error);

@@ -27,7 +27,7 @@ struct text_call {
   const struct request_text *request;
 };
 
-/* As of refs that are given by their numbers; with an epoch, they are of that one. */
+/* The same for refs that are given by their numbers. With an epoch, the refs belong to that epoch. */
 static enum jp_client_status name_refs(const struct request_text *request, struct message_refs *refs,
                                        struct jp_client_error *error)
 {

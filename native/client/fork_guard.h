@@ -1,6 +1,7 @@
 #ifndef JPEER_CLIENT_FORK_GUARD_H
 #define JPEER_CLIENT_FORK_GUARD_H
-/* Distinguishes a child of fork(2) from the process that initialized the guard. Any thread. */
+/* Tells whether the calling process is a child, by fork(2), of the process that has initialized the guard.
+ * Any thread. */
 #include <stdbool.h>
 #include <sys/types.h>
 #include <unistd.h>

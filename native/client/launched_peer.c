@@ -84,7 +84,8 @@ struct output {
   int descriptors[2]; /* of the child's stdout and stderr; owned */
   bool has_ended[2];  /* of each: it has ended. Only the thread uses it */
   int stop;           /* an eventfd: the child has ended */
-  int arrivals;       /* an epoll set of both: polling it costs half of what two FIONREADs do */
+  /* an epoll set of both descriptors: polling the set costs half as much as two calls of FIONREAD */
+  int arrivals;
   /* True from before the thread reads until on_output has received the bytes. If it is false and the pipes
    * are empty, no output is in flight. */
   atomic_bool is_reading;
@@ -232,8 +233,8 @@ static const char *locale_of_characters(bool *is_by_lc_all)
   return language == NULL ? "" : language;
 }
 
-/* The child's environment: that of this process. If the locale has no encoding, UTF-8 is set, because the JVM
- * would otherwise read the names of files as ASCII. NULL: no memory. */
+/* The child's environment: a copy of this process's environment. If the locale has no encoding, UTF-8 is set,
+ * because the JVM would otherwise read the names of files as ASCII. NULL: no memory. */
 static const char *const *write_environment(struct arena *arena)
 {
   bool is_by_lc_all;
@@ -292,7 +293,7 @@ static bool make_pipe(int *read_end, int *write_end)
   return *read_end >= 0 && *write_end >= 0;
 }
 
-/* As make_pipe. Writes to a socket can be made without SIGPIPE. */
+/* The same as make_pipe. Writes to a socket can be made without SIGPIPE. */
 static bool make_lifeline(int *theirs, int *ours)
 {
   int ends[2];

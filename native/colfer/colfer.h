@@ -1,8 +1,8 @@
 #ifndef JPEER_COLFER_COLFER_H
 #define JPEER_COLFER_COLFER_H
 /*
- * Colfer, the binary form of messages: bytes to structs and structs to bytes, by tables (colfer/messages.h has
- * those of the peer's messages). It knows no Java, no socket and no meaning of a message.
+ * Colfer, the binary form of messages: bytes to structs and structs to bytes, by tables (colfer/messages.h
+ * has the tables of the peer's messages). It knows no Java, no socket and no meaning of a message.
  *
  * A struct is a series of fields in the order of their indexes, then the byte 0x7f; a field with its zero value is
  * left out. Every struct that a table describes can be read and written without further code.
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a field is, with the C type that holds it. */
+/* The kind of a field, with the C type that holds the field. */
 enum colfer_kind {
   COLFER_BOOL,   /* bool */
   COLFER_UINT8,  /* uint8_t */
@@ -29,7 +29,8 @@ enum colfer_kind {
   COLFER_BINARY, /* struct text; any bytes */
   COLFER_STRUCT, /* a pointer to the struct; NULL: absent */
   COLFER_TEXTS,  /* struct colfer_texts */
-  COLFER_STRUCTS /* struct colfer_structs, or the like with a typed pointer: struct colfer_obj_list */
+  /* struct colfer_structs, or a struct of the same layout with a typed pointer: struct colfer_obj_list */
+  COLFER_STRUCTS
 };
 
 struct colfer_texts {
@@ -51,7 +52,7 @@ struct colfer_member {
   const struct colfer_type *type; /* of COLFER_STRUCT and COLFER_STRUCTS */
 };
 
-/* A struct: its fields in the order of their indexes, of which there are at most 127. */
+/* A struct: at most 127 fields, in the order of their indexes. */
 struct colfer_type {
   const char *name;
   size_t size;
@@ -65,17 +66,17 @@ enum {
 };
 
 /*
- * Reads one struct, which is all of the bytes. *value, of type->size bytes, is filled; its texts borrow from bytes,
- * and structs and lists inside it are in the arena. Every length and count is checked against the remaining bytes
- * before memory is allocated for it.
+ * Reads one struct. The struct must use all of the bytes. *value, of type->size bytes, is filled; its texts
+ * borrow from bytes, and structs and lists inside it are in the arena. Every length and count is checked
+ * against the remaining bytes before memory is allocated for it.
  *
- * As in the reference implementation, a number may be written in more bytes than it needs, and a zero value may be
- * present. Stricter than that: a number has to fit its type, a text has to be UTF-8, and nothing may follow the
- * struct.
+ * As in the reference implementation, a number may be written in more bytes than it needs, and a zero value
+ * may be present. Three rules are stricter than the reference implementation: a number has to fit its type, a
+ * text has to be UTF-8, and nothing may follow the struct.
  *
- * JP_INVALID: the error's text names the field and the byte ("exec_message.class_method_call.args[1].value, byte
- * 31: 90 bytes, and 5 are left"). JP_NO_MEMORY. After either, *value has the fields that were read before; of a
- * list, the elements.
+ * JP_INVALID: the error's text names the field and the byte ("exec_message.class_method_call.args[1].value,
+ * byte 31: 90 bytes, and 5 are left"). JP_NO_MEMORY. After each of these failures *value has the fields, and
+ * the elements of lists, that were read before the failure.
  */
 enum jp_status colfer_decode(const struct colfer_type *type, struct text bytes, struct arena *arena,
                              void *value, struct jp_error *error) JP_MUST_CHECK;

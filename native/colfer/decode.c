@@ -107,7 +107,7 @@ static const uint8_t *read_long_varint(struct reader *r, const uint8_t *at, uint
   return at + length;
 }
 
-/* max is not below 127. */
+/* Reads a number of at most max; max is at least 127. */
 static inline const uint8_t *read_varint(struct reader *r, const uint8_t *at, uint64_t max, uint64_t *value)
 {
   if (at == r->end || *at >= 0x80)
@@ -152,7 +152,7 @@ static const uint8_t *read_uint64(struct reader *r, const uint8_t *at, bool fixe
   return at + sizeof number;
 }
 
-/* max is the largest positive number of the type; the largest negative one is one further from zero. */
+/* max is the greatest number of the type; the least number is -max - 1. */
 static const uint8_t *read_signed(struct reader *r, const uint8_t *at, bool negative, uint64_t max,
                                   int64_t *value)
 {
@@ -182,7 +182,8 @@ static inline const uint8_t *read_binary(struct reader *r, const uint8_t *at, st
   return bytes + length;
 }
 
-/* True where a text of at most eight bytes, with as many left in the input, is ASCII: most texts of a call are. */
+/* True if the text is ASCII and short: it has at most eight bytes, and at least eight bytes of the input
+ * remain from its beginning on. Most texts of a call are ASCII and short. */
 static inline bool is_short_ascii(const struct reader *r, struct text text)
 {
   uint64_t word;
@@ -207,7 +208,8 @@ static inline const uint8_t *read_text(struct reader *r, const uint8_t *at, stru
   return after;
 }
 
-/* The count of a list, each element of which is one byte at least. */
+/* Reads the count of a list. Each element has at least one byte, so the count is at most the number of bytes
+ * that remain. */
 static const uint8_t *read_count(struct reader *r, const uint8_t *at, size_t *count)
 {
   uint64_t number = 0;
@@ -315,7 +317,7 @@ static inline const uint8_t *read_member(struct reader *r, const struct colfer_m
   __builtin_unreachable();
 }
 
-/* depth counts the structs that this one is in, itself included. */
+/* depth counts the structs that contain this struct, and this struct itself. */
 static const uint8_t *read_struct(struct reader *r, const struct colfer_type *type, const uint8_t *at,
                                   size_t depth, void *value)
 {

@@ -14,7 +14,7 @@ __attribute__((noinline)) static uint8_t *grow_buffer(struct buffer *out, const 
   return (uint8_t *)buffer_grow(out, count);
 }
 
-/* The same place, in memory that has room for count bytes. */
+/* Makes room for count bytes after `at`. Returns `at`, or the same place in the moved buffer. */
 static inline uint8_t *make_room(struct buffer *out, uint8_t *at, size_t count)
 {
   size_t room = out->cap - (size_t)(at - (uint8_t *)out->data);
@@ -86,7 +86,7 @@ static uint8_t *write_signed(struct buffer *out, uint8_t *at, uint8_t index, int
   return write_varint(out, at, index | COLFER_FLAG, UINT64_C(0) - (uint64_t)number);
 }
 
-/* A byte count and the bytes. */
+/* Writes the number of bytes, and then the bytes. */
 static inline uint8_t *put_text(uint8_t *at, struct text text)
 {
   at = put_varint(at, text.len);
@@ -134,7 +134,7 @@ static uint8_t *write_structs(struct buffer *out, uint8_t *at, uint8_t index, co
   return at;
 }
 
-/* Writes nothing for a zero value, as Colfer requires, and returns the same place. */
+/* Writes a field. For a zero value it writes nothing, as Colfer requires, and returns `at`. */
 static inline uint8_t *write_member(struct buffer *out, uint8_t *at, uint8_t index,
                                     const struct colfer_member *member, const void *value)
 {

@@ -166,7 +166,7 @@
   FIELD(of, STRUCT, control_message, control_message)                                                        \
   FIELD(of, STRUCT, meta_message, meta_message)
 
-/* STRUCT(name, fields): a struct comes after the structs with lists of it. */
+/* STRUCT(name, fields): one row for each struct. A struct follows all structs that it contains in lists. */
 #define COLFER_STRUCTS_OF_MESSAGES(STRUCT)                                                                   \
   STRUCT(class, COLFER_CLASS)                                                                                \
   STRUCT(obj, COLFER_OBJ)                                                                                    \
@@ -245,7 +245,7 @@ enum colfer_command { COLFER_DELETE_OBJECT = 1, COLFER_DELETE_SESSION = 2, COLFE
 /* colfer_meta_message.service */
 enum colfer_service { COLFER_FETCH_CLASSES_INFO = 1 };
 
-/* The status of a control message; that of a meta message is one of the first four. */
+/* The status of a control message. A meta message has only the first four of these. */
 enum colfer_status {
   COLFER_STATUS_OK = 1,
   COLFER_STATUS_ERROR = 2,

@@ -1,7 +1,7 @@
 #ifndef JPEER_COLFER_WIRE_H
 #define JPEER_COLFER_WIRE_H
 /*
- * Constants of Colfer that its reader and its writer share. Only for this folder.
+ * Constants of Colfer that its reader and its writer share. Used only in this folder.
  */
 #include "colfer/colfer.h"
 
@@ -13,15 +13,15 @@ enum {
   COLFER_FIXED32_SIZE = 4,
   COLFER_FIXED64_SIZE = 8,
   COLFER_VARINT32_MAX = 5, /* bytes */
-  COLFER_VARINT64_MAX = 9  /* bytes; the last one holds 8 bits */
+  COLFER_VARINT64_MAX = 9  /* bytes; the last byte holds 8 bits */
 };
 
 /* Unsigned numbers from these limits up are sent with a fixed size: a varint would be as long, or longer. */
 #define COLFER_FIXED32_FROM (UINT32_C(1) << 21)
 #define COLFER_FIXED64_FROM (UINT64_C(1) << 49)
 
-/* The pointer of a struct member, whose type depends on the member. memcpy, because C does not allow to read a pointer
- * through a type other than its own. */
+/* The pointer in a struct member. The type of the pointer depends on the member, so memcpy reads it: C does
+ * not allow reading a pointer through another type. */
 static inline void *colfer_struct_at(const void *member)
 {
   void *value;

@@ -2,15 +2,15 @@
 
 #include "json/vector.h"
 
-enum { BLOCK = 64, DIGITS_MAX = 18 /* what always fits 64 bits */ };
+enum { BLOCK = 64, DIGITS_MAX = 18 /* a number of so many digits always fits 64 bits */ };
 
-/* The number of the lowest bit that is set; there must be one. */
+/* Returns the number of the lowest bit that is set. At least one bit must be set. */
 static inline size_t first_bit(uint64_t bits)
 {
   return (unsigned)__builtin_ctzll(bits);
 }
 
-/* The block at p; if the text ends inside it, a copy that is filled up. */
+/* Returns the block at p or, if the text ends inside the block, a copy that is filled up with `filler`. */
 static inline const char *whole_block(const char *p, const char *end, char filler, char room[BLOCK])
 {
   if (end - p >= BLOCK)
@@ -20,7 +20,7 @@ static inline const char *whole_block(const char *p, const char *end, char fille
   return room;
 }
 
-/* The bytes that lists of whole numbers, and the white space in them, are made of. */
+/* Finds the bytes that a list of whole numbers may contain, including white space. */
 static inline vector find_listed(vector bytes)
 {
   return vector_find_digits(bytes) | vector_find_equal(bytes, ',') | vector_find_equal(bytes, '-') |
@@ -61,7 +61,7 @@ struct carried {
   uint64_t leading_zero;
 };
 
-/* Whether the bytes in the mask upto are part of a list of numbers. The last of them may be any other byte,
+/* True if the bytes in the mask upto are part of a list of numbers. The last byte of the mask may be any byte
  * if a number ends before it. */
 static inline bool is_list(const struct block *block, uint64_t upto, struct carried *carried)
 {
@@ -77,7 +77,7 @@ static inline bool is_list(const struct block *block, uint64_t upto, struct carr
   return (wrong & upto) == 0;
 }
 
-/* The elements of a short array are noted one by one, which makes reading them faster. */
+/* The elements of a short array are marked one by one, because this makes reading them faster. */
 static inline bool may_be_long(const char *p, const char *end)
 {
   if (end - p < BLOCK || (*p != '-' && !number_is_digit(*p)))
@@ -118,7 +118,7 @@ size_t json_integers_most(struct text span)
   return commas + 1;
 }
 
-/* The numbers of a block, and the end of the last one before it. */
+/* The numbers of a block, and the end of the last number before the block. */
 struct numbers {
   uint64_t digits;
   uint64_t ends;     /* the bytes after the last digits of numbers */
@@ -141,7 +141,7 @@ static inline bool find_numbers(struct numbers *numbers, const char *block)
   return vector_marks(listed) == ((uint64_t)1 << VECTOR_SIZE) - 1;
 }
 
-/* Whether at most eight bytes lie between any two ends in the block at p. */
+/* True if at most eight bytes are between any two adjacent ends in the block at p. */
 static inline bool are_short(const struct numbers *numbers, const char *p)
 {
   uint64_t none = ~numbers->ends;
@@ -153,7 +153,7 @@ static inline bool are_short(const struct numbers *numbers, const char *p)
          (numbers->ends == 0 || p + first_bit(numbers->ends) - numbers->after <= VECTOR_NUMERAL + 1);
 }
 
-/* Reads the at most DIGITS_MAX digits up to end, and the sign before them. */
+/* Reads the digits up to end, at most DIGITS_MAX, and the sign before them. */
 static int64_t join_all(const char *p, const char *end)
 {
   bool is_negative = p[-1] == '-';
@@ -200,7 +200,8 @@ struct numerals {
 static inline bool write_numerals(struct reading *reading, struct numerals *numerals)
 {
   size_t i = 0;
-  if (reading->form.size == sizeof(int32_t)) { /* all are in range, and can be joined in place */
+  /* all numbers of this size are in range, and can be joined in the output itself */
+  if (reading->form.size == sizeof(int32_t)) {
     int32_t *out = (int32_t *)reading->out + reading->count;
     for (; i + VECTOR_NUMBERS <= numerals->count; i += VECTOR_NUMBERS)
       vector_join_numbers(numerals->words + i, out + i);
@@ -267,7 +268,7 @@ bool json_integers_read(struct text span, const struct json_integers_form *form,
 
 /* ---- one integer ---- */
 
-/* Loads eight bytes, the first one lowest, with zeros after the end of the text. */
+/* Loads eight bytes, the first byte into the lowest bits, with zeros after the end of the text. */
 static uint64_t load_upto(const char *p, size_t left)
 {
   enum { WORD = sizeof(uint64_t), HALF = sizeof(uint32_t) };
@@ -287,7 +288,7 @@ static uint64_t load_upto(const char *p, size_t left)
   return le32toh(first) | (uint64_t)le32toh(last) << 8 * (left - HALF);
 }
 
-/* Marks each byte that is not a digit with 0x80; exact in every byte. */
+/* Marks each byte that is not a digit with 0x80. Each byte is marked correctly. */
 static uint64_t mark_no_digit(uint64_t word)
 {
   uint64_t x = word ^ SCAN_REPEAT('0');
@@ -299,7 +300,8 @@ static bool ends_value(char c)
   return c == ',' || c == '}' || c == ']';
 }
 
-/* Reads eight digits a step and the rest at once: a branch for each digit would be mispredicted. */
+/* Reads eight digits in each step, and the remaining digits in one last step, because a branch for each digit
+ * would be mispredicted. */
 size_t json_bare_integer_at(struct text t, int64_t *integer)
 {
   enum { WORD = sizeof(uint64_t), TEN_TO_EIGHT = 100000000 };

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* Returns where the text continues after the string that p is in; valid text has a closing quote. */
+/* p is inside a string. Returns the byte after the string. Valid text has a closing quote. */
 static inline const char *skip_string_rest(const char *p, const char *end)
 {
   for (;;) {
@@ -38,8 +38,8 @@ static unsigned mark_equal(__m128i bytes, char wanted)
   return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted)));
 }
 
-/* Each bit becomes the parity of itself and all below it: from an opening quote up to its closing one it
- * is 1. */
+/* Each bit becomes the parity of itself and all lower bits: it is 1 from an opening quote up to the closing
+ * quote. */
 static unsigned fill_between(unsigned quotes)
 {
   quotes ^= quotes << 1;
@@ -49,7 +49,7 @@ static unsigned fill_between(unsigned quotes)
   return quotes & ((1u << BLOCK) - 1);
 }
 
-/* True where the container ends among these brackets; skip->next is then after its end. */
+/* True if the container ends at one of these brackets. In that case skip->next is after its end. */
 static bool skip_brackets(struct skip *skip, unsigned opens, unsigned closes)
 {
   for (unsigned marks = opens | closes; marks != 0; marks &= marks - 1) {
@@ -64,7 +64,8 @@ static bool skip_brackets(struct skip *skip, unsigned opens, unsigned closes)
   return false;
 }
 
-/* Sixteen bytes a step, up to the container's end, to a block with an escape, or to the last part of a block. */
+/* Skips sixteen bytes in each step, up to the container's end, a block with an escape, or the incomplete last
+ * block. */
 static void skip_blocks(struct skip *skip, const char *end)
 {
   for (; end - skip->next >= BLOCK; skip->next += BLOCK) {
@@ -74,7 +75,8 @@ static void skip_blocks(struct skip *skip, const char *end)
     unsigned strings = fill_between(mark_equal(bytes, '"'));
     if (skip->in_string)
       strings ^= (1u << BLOCK) - 1;
-    /* With this bit set '[' is '{' and ']' is '}'; outside strings no other byte becomes one of them. */
+    /* This bit turns '[' into '{' and ']' into '}'. Outside strings no other byte of valid text becomes '{'
+     * or '}'. */
     bytes = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
     unsigned opens = mark_equal(bytes, '{') & ~strings;
     unsigned closes = mark_equal(bytes, '}') & ~strings;
@@ -277,7 +279,7 @@ static bool has_escape(struct text raw)
 
 bool json_key_is(struct text raw_key, struct text name)
 {
-  /* An escape only ever makes text shorter. */
+  /* Unescaping never makes a text longer. */
   if (raw_key.len <= name.len)
     return text_equal(raw_key, name) && !has_escape(raw_key);
   if (!has_escape(raw_key))
@@ -294,7 +296,7 @@ bool json_key_is(struct text raw_key, struct text name)
   return p == end && i == name.len;
 }
 
-/* Names are short: two words that overlap compare one of 4 to 8 bytes. */
+/* Names are short. A name of 4 to 8 bytes is compared by two words that overlap. */
 static inline bool is_name(struct text raw_key, struct text name)
 {
   if (raw_key.len != name.len)
@@ -315,7 +317,7 @@ int json_find_key(struct text raw_key, const struct text *names, int count)
     if (is_name(raw_key, names[i]))
       return i;
   }
-  /* An escape makes a key longer than the name that it spells; few clients write one. */
+  /* A key with an escape is longer than the name that it spells. Few clients write such keys. */
   for (int i = has_escape(raw_key) ? 0 : count; i < count; i++) {
     if (json_key_is(raw_key, names[i]))
       return i;
@@ -323,7 +325,8 @@ int json_find_key(struct text raw_key, const struct text *names, int count)
   return -1;
 }
 
-/* The room is as long as the text, so a whole block may be copied before it is known where its escape is. */
+/* The room is as long as the text, so a whole block may be copied before the position of an escape in it is
+ * known. */
 static const char *copy_up_to_escape(char *to, const char *p, const char *end)
 {
   for (; end - p >= VECTOR_SIZE; p += VECTOR_SIZE, to += VECTOR_SIZE) {

@@ -1,12 +1,13 @@
 #ifndef JPEER_JSON_READER_H
 #define JPEER_JSON_READER_H
 /*
- * The one-pass reader: strict RFC 8259, plus number suffixes (3.14d, 1.5f, 100l) where the caller says so.
+ * The one-pass reader: strict RFC 8259, plus number suffixes (3.14d, 1.5f, 100l) where the caller allows
+ * them.
  *
- * json_validate checks the whole message once, before anything runs. After JP_OK, a cursor pulls members and elements
- * straight out of the text, with no tree and no second check of the syntax; a value that is to be read later (params
- * before method) is kept as its span. Any thread; no state outlives a call except what the caller keeps: the text,
- * and the index if it gave one.
+ * json_validate checks the whole message once, before anything runs. After JP_OK, a cursor pulls members and
+ * elements straight out of the text, with no tree and no second check of the syntax; a value that is to be
+ * read later (params before method) is kept as its span. Any thread; the functions keep no state between
+ * calls: the caller keeps the text, and the index if it uses an index.
  */
 #include "base/arena.h"
 #include "base/status.h"
@@ -40,17 +41,20 @@ enum json_kind {
 /*
  * The places of a message's first values and keys, noted while it is validated, so that the reader need not
  * scan their text again. The index has a fixed size: values beyond it, and the elements of a long array of
- * whole numbers (json/integers.h), are found by scanning. A message is read alike with and without an index.
+ * whole numbers (json/integers.h), are found by scanning. Reading a message gives the same results with and
+ * without an index.
  */
 enum { JSON_INDEX_MAX = 255 };
 
 struct json_mark {
-  const char *start; /* of a value; of a key after its quote */
-  uint32_t length;   /* in bytes; of a key without its quotes */
-  uint8_t inside;    /* marks up to the next one that is not inside this value: 1 if it holds none */
-  uint8_t kind;      /* an enum json_kind */
-  bool unescaped;    /* a string without an escape */
-  bool complete;     /* an object or array whose members or elements all have marks */
+  const char *start; /* the first byte of a value, or the byte after the opening quote of a key */
+  uint32_t length;   /* in bytes; the length of a key does not include its quotes */
+  /* the number of marks from this mark to the next mark outside of this value; 1: this value contains no
+   * marks */
+  uint8_t inside;
+  uint8_t kind;   /* an enum json_kind */
+  bool unescaped; /* a string without an escape */
+  bool complete;  /* an object or array whose members or elements all have marks */
 };
 
 _Static_assert(JSON_INDEX_MAX <= UINT8_MAX, "a mark counts what is inside it");
@@ -61,14 +65,15 @@ struct json_index {
 };
 
 /*
- * JP_OK, JP_INVALID (no JSON text: fault says where and why) or JP_LIMIT (too deep). suffix_member names the
- * member of the message (or of each element, where the message is an array) inside whose value numbers may
- * carry suffixes: TEXT("params"); with data NULL none may, and with an empty text they may everywhere.
- * The text must be UTF-8; a BOM is an error (RFC 8259, 8.1).
+ * Returns JP_OK, JP_INVALID (the text is not JSON; *fault says where and why) or JP_LIMIT (too deep).
+ * suffix_member: the name of a member of the message, for example TEXT("params"); if the message is an array,
+ * of each element. Numbers inside the value of this member may have suffixes. If its data is NULL, no number
+ * may have a suffix; if it is an empty text, every number may. The text must be UTF-8; a BOM is an error (RFC
+ * 8259, 8.1).
  */
 enum jp_status json_validate(struct text message, struct json_limits limits, struct text suffix_member,
                              struct json_fault *fault) JP_MUST_CHECK;
-/* As json_validate; also fills index where the text is valid. */
+/* The same as json_validate; also fills index if the text is valid. */
 enum jp_status json_validate_indexed(struct text message, struct json_limits limits,
                                      struct text suffix_member, struct json_index *index,
                                      struct json_fault *fault) JP_MUST_CHECK;
@@ -84,14 +89,14 @@ struct json_value {
 
 /* The value that the text holds, without the white space around it. */
 struct json_value json_root(struct text validated);
-/* As json_root; all values read from it borrow index. */
+/* The same as json_root; all values that are read from it borrow index. */
 struct json_value json_root_indexed(struct text validated, const struct json_index *index);
 
 /* Walks the members of an object or the elements of an array, in order. */
 struct json_cursor {
   const char *next; /* where the search for the next member, element or closing bracket starts */
   const char *end;
-  /* of the next key or element, up to marks_end: from there on text is scanned */
+  /* the mark of the next key or element; from marks_end on, the text is scanned */
   const struct json_mark *mark;
   const struct json_mark *marks_end;
   bool complete; /* the container ends at marks_end: nothing is left to scan */
@@ -155,20 +160,21 @@ static inline bool json_next_member(struct json_cursor *cursor, struct text *raw
 
 /* Whether the raw key, unescaped, is exactly name (ASCII). */
 bool json_key_is(struct text raw_key, struct text name);
-/* The index of the name that equals the raw key, unescaped; -1: none does. */
+/* The index of the name that equals the raw key after unescaping; -1: no name does. */
 int json_find_key(struct text raw_key, const struct text *names, int count);
-/* Number of elements or members; walks them. */
+/* Returns the number of elements or members. Reads the whole container. */
 size_t json_count(struct json_value object_or_array);
 
 /*
- * The text of a string value or raw key, unescaped: borrowed from the message where it has no escape, else in
- * the arena. Lone surrogates are kept (base/text.h). data is NULL when memory is short.
+ * Returns the unescaped text of a string value or raw key. The result is borrowed from the message if the
+ * text has no escape; otherwise it is in the arena. Lone surrogates are kept (base/text.h). data is NULL when
+ * memory is short.
  */
 struct text json_read_string(struct json_value string, struct arena *arena);
 struct text json_unescape(struct text raw, struct arena *arena);
 
-/* Length in bytes, quotes included, of the valid string without escapes that a text begins with; 0: the text
- * begins with anything else. */
+/* If a text begins with a valid string without escapes, returns the length of that string in bytes, with its
+ * quotes. Otherwise returns 0. */
 size_t json_unescaped_string_at(struct text t);
 
 /* ---- members by name ---- */
@@ -177,8 +183,9 @@ enum { JSON_MEMBERS_MAX = 14 };
 
 struct json_members {
   bool has[JSON_MEMBERS_MAX];
-  struct json_value value[JSON_MEMBERS_MAX]; /* the first one, where it was given twice */
-  int repeated;                              /* index of the last member that was given twice; -1: none */
+  struct json_value value[JSON_MEMBERS_MAX]; /* the first value, if the member was given twice */
+  /* index of the last member that was given twice; -1: no member was */
+  int repeated;
 };
 
 /* Collects, in any order, the members called names[0] to names[count - 1] (ASCII) and skips all others. */

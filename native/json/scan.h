@@ -1,7 +1,7 @@
 #ifndef JPEER_JSON_SCAN_H
 #define JPEER_JSON_SCAN_H
 /*
- * Helpers that scan text byte by byte. Only for this folder; pure, any thread.
+ * Helpers that scan text byte by byte. Used only in this folder. Pure, any thread.
  */
 #include "base/number.h"
 #include "json/reader.h"
@@ -17,8 +17,8 @@
 /* A word of eight equal bytes. */
 #define SCAN_REPEAT(byte) (0x0101010101010101u * (uint8_t)(byte))
 
-/* Loads eight bytes, the first one into the lowest bits. The functions below mark bytes of such a word: the lowest mark
- * belongs to the first marked byte. */
+/* Loads eight bytes into a word, the first byte into the lowest bits. The functions below mark bytes of a
+ * word: the lowest mark belongs to the first marked byte. */
 static inline uint64_t scan_load(const char *p)
 {
   uint64_t word;
@@ -26,15 +26,15 @@ static inline uint64_t scan_load(const char *p)
   return le64toh(word);
 }
 
-/* 0x80 in each byte that equals `byte`. Exact up to and including the lowest mark; a borrow may set others
- * above it. */
+/* 0x80 in each byte that equals `byte`. The bytes up to the lowest mark are marked correctly. A byte above
+ * the lowest mark may be marked wrongly, because of a borrow. */
 static inline uint64_t scan_mark_equal(uint64_t word, char byte)
 {
   uint64_t x = word ^ SCAN_REPEAT(byte);
   return (x - SCAN_REPEAT(1)) & ~x & SCAN_REPEAT(0x80);
 }
 
-/* 0x80 in each byte below 0x20; exact as above. */
+/* 0x80 in each byte below 0x20. A byte above the lowest mark may be marked wrongly. */
 static inline uint64_t scan_mark_control(uint64_t word)
 {
   return (word - SCAN_REPEAT(0x20)) & ~word & SCAN_REPEAT(0x80);
@@ -52,7 +52,7 @@ static inline bool scan_is_space(char c)
 
 static inline const char *scan_space(const char *p, const char *end)
 {
-  /* Mostly there is no white space. */
+  /* Usually there is no white space. */
   while (p < end && (unsigned char)*p <= ' ' && scan_is_space(*p))
     p++;
   return p;
@@ -60,7 +60,7 @@ static inline const char *scan_space(const char *p, const char *end)
 
 /*
  * Walks through a string up to a quote or a backslash and, if the flags say so, a control character or a byte
- * above 0x7F; returns end where there is none. The flags are constants at each caller.
+ * above 0x7F; returns end if the string has none of these. The flags are constants at each caller.
  */
 static inline const char *scan_string(const char *p, const char *end, bool stop_at_control, bool stop_at_high)
 {
@@ -96,7 +96,8 @@ static inline const char *scan_string(const char *p, const char *end, bool stop_
   return p;
 }
 
-/* The kind of the value whose first byte is c. Bytes that begin no other kind mean a number. */
+/* The kind of the value whose first byte is c. A byte that begins no other kind counts as the beginning of a
+ * number. */
 static inline enum json_kind scan_kind(char c)
 {
   static const uint8_t others[256] = {

@@ -13,16 +13,16 @@ struct validator {
 
   size_t max_depth;
   size_t depth;
-  bool in_object;        /* and not in an array, nor at depth 0 */
-  size_t envelope_depth; /* depth of an object whose members the suffix member is one of */
+  bool in_object;        /* the innermost open container is an object */
+  size_t envelope_depth; /* the depth of the objects that may have the suffix member: 1, or 2 in a batch */
   struct text suffix_member;
-  bool suffixes; /* numbers may carry one here */
+  bool suffixes; /* a number may have a suffix here */
 
   struct json_mark *marks;
   uint32_t mark_count;
-  uint32_t marks_max; /* room in marks; once a value found none, mark_count */
-  uint32_t open_mark; /* of the innermost open container with a mark; or UNMARKED */
-  size_t unmarked;    /* open containers inside that one */
+  uint32_t marks_max; /* room in marks; lowered to mark_count when a key and its value find no room */
+  uint32_t open_mark; /* the mark of the innermost open container that has a mark; or UNMARKED */
+  size_t unmarked;    /* open containers inside that container */
 
   enum jp_status status;
   struct json_fault *fault;
@@ -38,8 +38,9 @@ static const char *fail(struct validator *v, const char *at, const char *reason)
   return NULL;
 }
 
-/* Called at the first byte above 0x7F. Checking all the rest at once keeps UTF-8 out of the loop over a
- * string's bytes. Faults are still reported in the order of the bytes, because `end` moves to this one. */
+/* Called at the first byte above 0x7F. Checks the whole remaining text, so that the loop over a string's
+ * bytes need not check UTF-8. Faults are still reported in the order of the bytes, because `end` moves to the
+ * first fault. */
 static bool check_utf8(struct validator *v, const char *at)
 {
   size_t rest = (size_t)(v->end - at);
@@ -70,7 +71,7 @@ static const char *check_escape(struct validator *v, const char *p)
   return p + 2;
 }
 
-/* Continues where the quick walk through a string stopped. */
+/* Continues where the quick scan of a string stopped. */
 static const char *check_string_rest(struct validator *v, const char *p)
 {
   for (;;) {
@@ -136,7 +137,7 @@ static inline void note_value(struct validator *v, enum json_kind kind, const ch
                              .unescaped = unescaped});
 }
 
-/* A key gets room only together with its value. */
+/* A key gets a mark only if there is also room for the mark of its value. */
 static inline void note_key(struct validator *v, const char *p, const char *after)
 {
   if (v->mark_count + 2 > v->marks_max)
@@ -144,7 +145,7 @@ static inline void note_key(struct validator *v, const char *p, const char *afte
   note_value(v, JSON_KIND_STRING, p, after, false);
 }
 
-/* While a container is open, its mark has the number of the mark around it as its length. */
+/* While a container is open, `length` of its mark is the number of the mark of the container around it. */
 static inline void open_mark(struct validator *v, enum json_kind kind, const char *p)
 {
   if (v->mark_count == v->marks_max) {
@@ -179,7 +180,8 @@ static inline const char *open_container(struct validator *v, enum json_kind kin
   }
   open_mark(v, kind, p);
   v->depth++;
-  if (v->depth % 64 == 0) /* the first bit of a word, which may hold an older container's bits */
+  /* this is the first bit of a word that may still have the bits of an older container */
+  if (v->depth % 64 == 0)
     v->objects[v->depth / 64] = 0;
   uint64_t bit = (uint64_t)1 << (v->depth % 64);
   v->in_object = kind == JSON_KIND_OBJECT;
@@ -267,7 +269,7 @@ static inline const char *check_comma_or_close(struct validator *v, const char *
   return p;
 }
 
-/* A value that holds no others. */
+/* Checks a value that contains no other values. */
 static inline const char *check_scalar(struct validator *v, enum json_kind kind, const char *p)
 {
   bool unescaped = true;
@@ -277,7 +279,8 @@ static inline const char *check_scalar(struct validator *v, enum json_kind kind,
   return after;
 }
 
-/* Skips a whole number without suffix and the comma that must follow, as in most long arrays; or NULL. */
+/* Skips a whole number without suffix and the comma that must follow, as in most long arrays. NULL: the text
+ * has another form. */
 static inline const char *quick_integer(const char *p, const char *end)
 {
   if (p < end && *p == '-')
@@ -303,8 +306,8 @@ static const char *pass_integers(struct validator *v, const char *p)
   return p;
 }
 
-/* Skips a long array of whole numbers, whose first element would be at p, without noting its elements. NULL:
- * the array holds anything else. */
+/* Skips a long array of whole numbers without marking its elements. p: the place where the first element
+ * would be. NULL: the array holds anything else. */
 static inline const char *pass_array(struct validator *v, const char *p)
 {
   const char *after = json_integers_pass(p, v->end);
@@ -335,7 +338,8 @@ static inline const char *check_container(struct validator *v, enum json_kind ki
   return after;
 }
 
-/* Each round reads a key, in an object, and a value or its opening bracket. NULL: failed. */
+/* Each round reads a value or the opening bracket of a container, and in an object the key before it. NULL:
+ * the text is invalid. */
 static const char *check_all(struct validator *v, const char *p)
 {
   while (p != NULL) {
@@ -344,7 +348,7 @@ static const char *check_all(struct validator *v, const char *p)
       return NULL;
     enum json_kind kind = scan_kind(*p);
     bool is_container = kind == JSON_KIND_OBJECT || kind == JSON_KIND_ARRAY;
-    bool is_after = !is_container; /* a value */
+    bool is_after = !is_container; /* p is after a whole value */
     p = is_container ? check_container(v, kind, p, &is_after) : check_scalar(v, kind, p);
     if (p != NULL && is_after)
       p = check_comma_or_close(v, p);

@@ -1,21 +1,22 @@
 #ifndef JPEER_JSON_VECTOR_H
 #define JPEER_JSON_VECTOR_H
 /*
- * Scans several bytes of text at once: sixteen with SSE2, otherwise eight. Only for this folder; pure, any thread.
+ * Scans several bytes of text at once: sixteen with SSE2, otherwise eight. Used only in this folder. Pure,
+ * any thread.
  *
- * A find function marks a byte that it finds by all its bits (SSE2) or by the highest one (a word); `|` joins
- * two results. Marks are exact in every byte: nothing is carried from one to the next.
+ * A find function marks a found byte by all bits of the byte (SSE2) or by its highest bit (a word); `|` joins
+ * two results. Each byte is marked correctly: nothing is carried from one byte to the next.
  */
 #include "json/scan.h"
 
 /*
- * vector_join_numbers reads VECTOR_NUMBERS whole numbers of at most eight bytes. Each is a word with the last
- * digit in the highest byte; below its digits are bytes less than '0', and a minus among them makes the
- * number negative.
+ * vector_join_numbers reads VECTOR_NUMBERS whole numbers of at most eight bytes. Each number is a word with
+ * the last digit in the highest byte. The bytes below its digits are less than '0'. A minus among these bytes
+ * makes the number negative.
  */
 enum { VECTOR_NUMBERS = 4, VECTOR_NUMERAL = 8 };
 
-/* The value of eight digits, the first one in the lowest byte. */
+/* The value of eight digits, of which the first is in the lowest byte. */
 static inline uint64_t vector_join_eight(uint64_t digits)
 {
   digits &= SCAN_REPEAT(0x0F);
@@ -61,7 +62,7 @@ static inline size_t vector_count(vector found)
   return (unsigned)(_mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4));
 }
 
-/* The values of the first four and of the last four digits of two numbers. */
+/* For two numbers, computes the value of the first four digits and the value of the last four digits. */
 static inline vector vector_join_fours(vector words)
 {
   vector digits = _mm_subs_epu8(words, _mm_set1_epi8('0')); /* a byte below '0' counts as '0' */
@@ -70,7 +71,7 @@ static inline vector vector_join_fours(vector words)
   return _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
 }
 
-/* Makes the lower half of each number other than 0 where the number has a minus. */
+/* For each number with a minus, sets the lower half of its word to a value other than 0. */
 static inline vector vector_find_minus(vector words)
 {
   return _mm_sad_epu8(vector_find_equal(words, '-'), _mm_setzero_si128());
@@ -82,7 +83,7 @@ static inline void vector_join_numbers(const uint64_t words[VECTOR_NUMBERS], int
   vector second = _mm_loadu_si128((const __m128i *)(const void *)(words + 2));
   vector fours = _mm_packs_epi32(vector_join_fours(first), vector_join_fours(second));
   vector values = _mm_madd_epi16(fours, _mm_set1_epi32(1 << 16 | 10000));
-  /* Sums are no more than 255, and the upper halves of numbers 0: the saturation changes nothing. */
+  /* The sums are at most 255 and the upper halves are 0, so the saturation changes nothing. */
   vector minus = _mm_packs_epi32(vector_find_minus(first), vector_find_minus(second));
   vector negative = _mm_cmpgt_epi32(minus, _mm_setzero_si128());
   values = _mm_sub_epi32(_mm_xor_si128(values, negative), negative);

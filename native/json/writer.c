@@ -5,7 +5,8 @@
 
 enum { ESCAPE_MAX = 6, NAME_MAX_LENGTH = 128 };
 
-/* First byte of the three of a surrogate; other characters from U+D000 begin with it, too. */
+/* The first of the three bytes of a surrogate. The other characters from U+D000 on also begin with this
+ * byte. */
 static const char surrogate_lead = (char)0xED;
 
 static bool is_special(char c)
@@ -13,7 +14,8 @@ static bool is_special(char c)
   return (unsigned char)c < 0x20 || c == '"' || c == '\\' || c == surrogate_lead;
 }
 
-/* A lead byte counts only where the next byte makes it a surrogate: that has the bit 0x20. */
+/* A lead byte counts only if the next byte has the bit 0x20, because only then the character is a
+ * surrogate. */
 static vector mark_special(const char *p)
 {
   vector bytes = vector_load(p);
@@ -105,7 +107,8 @@ void json_write_escaped(struct buffer *out, struct text t)
   }
 }
 
-/* Most strings are names: short, and nothing in them needs an escape. */
+/* Writes the string without a search for escapes, if possible: most strings are short names, in which nothing
+ * needs an escape. */
 static bool write_as_it_is(struct buffer *out, struct text t)
 {
   if (t.len > 0 && find_special(t.data, t.data + t.len) < t.data + t.len)

@@ -11,7 +11,8 @@
 
 /* A quoted string. t is WTF-8: a lone surrogate is written as \uD8xx, so that the output is always UTF-8. */
 void json_write_string(struct buffer *out, struct text t);
-/* As json_write_string, without the quotes: for a string written in pieces, each of whole characters. */
+/* The same as json_write_string, without the quotes: for a string that is written in pieces of whole
+ * characters. */
 void json_write_escaped(struct buffer *out, struct text t);
 void json_write_integer(struct buffer *out, int64_t value);
 

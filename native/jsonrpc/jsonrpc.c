@@ -55,7 +55,7 @@ const char *jsonrpc_code_message(int code)
   return "Server error";
 }
 
-/* The code that JSON-RPC 1.1 has for a handler's code: always from 100 to 999 (7.4). */
+/* Translates a handler's code to a code of JSON-RPC 1.1, which is always from 100 to 999 (7.4). */
 static int code_1_1(int code)
 {
   if (code >= CODE_1_1_MIN && code <= CODE_1_1_MAX)
@@ -88,7 +88,7 @@ enum member {
   MEMBER_ID,
   MEMBER_VERSION,
   MEMBER_PEER_ID,
-  MEMBER_OPTIONS, /* a service without options knows neither this one nor those below */
+  MEMBER_OPTIONS, /* a service without options does not read this member and the members below */
   MEMBER_EPOCH,
   MEMBERS
 };
@@ -103,12 +103,12 @@ static const struct text member_names[MEMBERS] = {
 struct members {
   bool present[MEMBERS];
   struct json_value values[MEMBERS];
-  enum member repeated; /* the first repeated one; MEMBERS: none */
+  enum member repeated; /* the first member that is repeated; MEMBERS: no member is repeated */
 };
 
 struct envelope {
-  struct jsonrpc_request request; /* its id is for the answer, also where the request is wrong */
-  enum jsonrpc_code code;         /* where read_envelope returns false */
+  struct jsonrpc_request request; /* its id is the id of the answer, even if the request is invalid */
+  enum jsonrpc_code code;         /* valid if read_envelope returns false */
   char detail[80];
 };
 
@@ -208,7 +208,7 @@ static bool read_params(const struct members *members, struct envelope *envelope
   return true;
 }
 
-/* A string without its escapes, another value as written. */
+/* Reads a name: a string is unescaped, and any other value is copied as written. */
 static bool read_name(const struct members *members, enum member member, struct arena *arena,
                       struct envelope *envelope, struct text *name)
 {
@@ -234,9 +234,9 @@ static bool read_id(const struct members *members, struct envelope *envelope)
 }
 
 /*
- * False if the value is no request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). Then code and detail say
- * why, request.version is the version of the answer, and request.id is the id where it could be read, else
- * absent.
+ * False if the value is not a request (JSON-RPC 2.0, section 4; JSON-RPC 1.1, 6.2). In that case code and
+ * detail say why, request.version is the version of the answer, and request.id is the id, or absent if the id
+ * could not be read.
  */
 static bool read_envelope(struct json_value value, struct envelope_rules rules, struct arena *arena,
                           struct envelope *envelope)
@@ -309,14 +309,14 @@ bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answe
 
 /* ---- the id of a broken message ---- */
 
-/* A walk over text that may end, or stop being JSON, anywhere. */
+/* A scan of text that may end, or stop being JSON, at any place. */
 struct walk {
   struct text text;
   size_t at;
   size_t depth; /* brackets that are open */
 };
 
-/* The place after the string that begins at `at`; 0 where the text ends inside it. */
+/* The place after the string that begins at `at`; 0: the text ends inside the string. */
 static size_t skip_string(struct text t, size_t at)
 {
   for (at++; at < t.len && t.data[at] != '"'; at++)
@@ -357,7 +357,8 @@ static bool find_string(struct walk *walk, struct text *raw)
   return false;
 }
 
-/* The place after the value that begins at `at`, which need not be valid; 0 where the text ends inside it. */
+/* The place after the value that begins at `at`; 0: the text ends inside the value. The value need not be
+ * valid. */
 static size_t skip_value(struct text t, size_t at)
 {
   if (at < t.len && t.data[at] == '"')
@@ -391,7 +392,7 @@ static bool is_id_text(struct text value, enum jsonrpc_version version)
   return is_id_kind(json_root(value).kind, version);
 }
 
-/* A key may only be unescaped where its escapes are valid. */
+/* True for the key "id". A key is unescaped only if its escapes are valid. */
 static bool is_id_key(struct text raw_key)
 {
   enum { LONGEST = sizeof "\\u0069\\u0064" - 1 };
@@ -402,7 +403,8 @@ static bool is_id_key(struct text raw_key)
          json_key_is(raw_key, TEXT("id"));
 }
 
-/* The value of the only `id` on the walk, where it is a valid id. */
+/* The value of the member `id`, if the scan finds exactly one such member and its value is a valid id;
+ * otherwise absent. */
 static struct text find_id(struct walk walk, enum jsonrpc_version version)
 {
   struct text t = walk.text;
@@ -439,8 +441,8 @@ struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_v
   if (first == message.len || message.data[first] != '{')
     return TEXT_ABSENT;
   struct text id = find_id((struct walk){.text = message}, version);
-  /* After a string without its closing quote, the walk confuses strings with the text between them. A second walk
-   * begins at the fault, where the confusion started. */
+  /* After a string without its closing quote, the scan confuses strings with the text between them. A second
+   * scan begins at the fault, where the confusion started. */
   if (id.data == NULL && fault > 0 && fault < message.len && depth_at(message, fault) == 1)
     id = find_id((struct walk){.text = message, .at = fault - 1, .depth = 1}, version);
   return id;
@@ -452,14 +454,14 @@ enum { DETAIL_MAX = 128 };
 
 enum progress { NOTHING_BEGUN, RESULT_BEGUN, ERROR_BEGUN };
 
-/* What every answer of 2.0 begins with; its id follows, as the request has written it, or null. */
+/* The beginning of every answer of 2.0. The id follows, with the same text as in the request, or null. */
 #define ANSWER_HEAD "{\"jsonrpc\":\"2.0\",\"id\":"
 
 struct jsonrpc_response {
   struct buffer *out;
   enum jsonrpc_version version;
   struct text id;
-  int code;         /* of the current error, in the codes of its version */
+  int code;         /* of the current error; a code of the request's version */
   size_t start;     /* of this answer in out */
   size_t value;     /* the start of the result or of the error's data */
   size_t error_end; /* the end of an error without data */
@@ -512,7 +514,7 @@ struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const 
 {
   bool is_1_1 = response->version == JSONRPC_1_1;
   response->code = is_1_1 ? code_1_1(code) : code;
-  if (is_1_1 && strcmp(message, jsonrpc_code_message(code)) == 0) /* a handler's own text stays */
+  if (is_1_1 && strcmp(message, jsonrpc_code_message(code)) == 0) /* a text from the handler is kept */
     message = jsonrpc_code_message(response->code);
   begin_answer(response);
   struct buffer *out = response->out;
@@ -594,7 +596,7 @@ static enum jsonrpc_handled run_request(const struct jsonrpc_service *service,
     stream->stream = response.stream;
     stream->tail = arena_printf(service->arena, "%.*s}", TEXT_ARGS(response.suffix));
     if (stream->tail.data == NULL) {
-      /* The caller closes the stream either way, and never sends a buffer that failed. */
+      /* The caller closes the stream in every case, and never sends a buffer that has failed. */
       response.out->failed = true;
       stream->tail = TEXT("");
     }
@@ -625,7 +627,7 @@ static enum jsonrpc_handled handle_value(const struct jsonrpc_service *service, 
   return end_answer(service, &response);
 }
 
-/* Answers a whole message with one error. id: absent where no request's id can be found in it. */
+/* Answers a whole message with one error. id: absent if no request's id can be found in the message. */
 static enum jsonrpc_handled refuse_message(const struct jsonrpc_service *service, struct buffer *out,
                                            enum jsonrpc_version version, struct text id,
                                            enum jsonrpc_code code, struct text detail)
@@ -649,7 +651,7 @@ static enum jsonrpc_handled refuse_text(const struct jsonrpc_service *service, s
   if (status == JP_LIMIT) {
     snprintf(detail, sizeof detail, "The message passes the depth limit of %zu at byte %zu",
              service->limits.max_depth, fault->offset);
-    /* The text is known to be JSON only up to that byte. */
+    /* Only the text before that byte is known to be JSON. */
     struct text id = jsonrpc_salvage_id(text_slice(message, 0, fault->offset), fault->offset, version);
     return refuse_message(service, out, version, id, JSONRPC_INVALID_REQUEST, text_of(detail));
   }
@@ -781,7 +783,8 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
     struct arena_mark mark = arena_mark(service->arena);
     size_t before = begin_next(&answers);
     end_next(&answers, before, handle_element(service, element, out, stream));
-    arena_rewind(service->arena, mark); /* or a batch would hold what each of its requests needs */
+    /* otherwise the memory of all requests of the batch would be held until its end */
+    arena_rewind(service->arena, mark);
   }
   return end_batch(&answers);
 }
@@ -810,7 +813,8 @@ static bool match_next(const struct jsonrpc_service *service, struct cached_batc
   return true;
 }
 
-/* The whole batch is matched before any of it runs, because its end may be no JSON. */
+/* The whole batch is matched before any of its requests runs, because the end of the batch may not be
+ * JSON. */
 static bool is_cached_batch(const struct jsonrpc_service *service, struct text message)
 {
   if (service->match_cached == NULL || service->map != NULL || message.len == 0 || *message.data != '[')
@@ -820,7 +824,7 @@ static bool is_cached_batch(const struct jsonrpc_service *service, struct text m
   for (size_t count = 0; is_cached && !batch.ended; count++) {
     struct arena_mark mark = arena_mark(service->arena);
     is_cached = count < service->max_batch && match_next(service, &batch);
-    arena_rewind(service->arena, mark); /* it is matched again before it runs */
+    arena_rewind(service->arena, mark); /* the request is matched again before it runs */
   }
   return is_cached && is_blank(batch.rest);
 }
@@ -836,7 +840,7 @@ static enum jsonrpc_handled handle_cached_batch(const struct jsonrpc_service *se
     end_next(&answers, before, service->run_cached(service->context));
     arena_rewind(service->arena, mark);
   }
-  if (!batch.ended) { /* memory was short for what had matched before */
+  if (!batch.ended) { /* memory is short: a request did not match that had matched before */
     out->failed = true;
     return JSONRPC_REPLY;
   }

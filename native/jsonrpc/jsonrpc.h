@@ -27,7 +27,7 @@ enum jsonrpc_code {
 };
 
 /* The codes of JSON-RPC 1.1 (docs/jsonrpc-1.1.md, "Answers"). A handler answers with the codes above, which
- * become these where the request is 1.1; a code from 100 to 999 stays. */
+ * are replaced by these if the request is 1.1; a code from 100 to 999 is kept. */
 enum jsonrpc_1_1_code {
   JSONRPC_1_1_SERVER_ERROR = 100,
   JSONRPC_1_1_PARSE_ERROR = 101,
@@ -53,12 +53,13 @@ struct jsonrpc_request {
   struct text method;   /* unescaped */
   bool has_params;
   struct json_value params; /* an array or an object, where has_params */
-  struct text id;           /* as written, byte for byte; data NULL: none */
+  struct text id;           /* byte for byte as in the request; data NULL: none */
   struct text peer_id;      /* "peer-id": a string unescaped, another value as written; data NULL: none */
   struct text epoch;        /* "epoch", likewise */
   bool has_options;
   struct json_value options; /* "options", of any kind, where has_options */
-  bool may_stream; /* jsonrpc_result_stream may be used: the caller allows it, and this is no batch */
+  /* jsonrpc_result_stream may be used: the caller allows it, and the message is not a batch */
+  bool may_stream;
 };
 
 /* Receives a handler's answer. Valid during the handler's call. */
@@ -66,40 +67,42 @@ struct jsonrpc_response;
 
 /* Begins a result. The handler then appends exactly one JSON value to the returned buffer. */
 struct buffer *jsonrpc_result(struct jsonrpc_response *response);
-/* Offset of the id in that buffer, as the request has it. Valid after jsonrpc_result, for a request of 2.0 that has
- * an id. */
+/* Offset of the id in the buffer that jsonrpc_result returned. The id is written as in the request. Valid
+ * after jsonrpc_result, for a request of 2.0 that has an id. */
 size_t jsonrpc_id_offset(const struct jsonrpc_response *response);
 /* Begins an error, which replaces an answer begun before. The handler may then append one JSON value, the error's
  * data, to the returned buffer; without it the error has no data. */
 struct buffer *jsonrpc_error(struct jsonrpc_response *response, int code, const char *message);
 /*
- * Continues the result in a stream: the bytes appended since jsonrpc_result are followed by those of the
- * stream, then by suffix (borrowed, static) and the end of the envelope. Only where request->may_stream.
- * Takes the stream; jsonrpc_handle hands it to its caller.
+ * Continues the result in a stream: the bytes appended since jsonrpc_result are followed by the bytes of the
+ * stream, then by suffix (borrowed, static) and the end of the envelope. Only if request->may_stream. Takes
+ * the stream. jsonrpc_handle passes the stream to its caller.
  */
 void jsonrpc_result_stream(struct jsonrpc_response *response, void *stream, struct text suffix);
 
 struct jsonrpc_service {
   void *context;
   struct arena *arena; /* for unescaped text; the caller resets it after the call */
-  /* Runs one request. It has to begin a result or an error; else the answer is -32603. Its answer to a
-   * notification is dropped. */
+  /* Runs one request. The handler has to begin a result or an error; otherwise the answer is the error
+   * -32603. The answer to a notification is dropped. */
   void (*handle)(void *context, const struct jsonrpc_request *request, struct jsonrpc_response *response);
-  /* Writes the data of an error that this module finds (a parse error, an invalid request). detail names the fault;
-   * id is the request's as written, or "null". NULL: the data is {"message": detail}. */
+  /* Writes the data of an error that this module finds (a parse error, an invalid request). detail names the
+   * fault; id is the id as the request has it, or "null". NULL: the data is {"message": detail}. */
   void (*write_error_data)(void *context, struct buffer *data, struct text detail, struct text id);
   struct json_limits limits;
   size_t max_batch;
   bool may_stream;
   bool only_safe; /* for every request */
   bool is_strict; /* numbers have no suffixes, not even in params */
-  /* A request may have a member `options`, which the handler checks; else it is skipped like any unknown member. */
+  /* A request may have a member `options`, which the handler checks. If this is false, the member is skipped
+   * like an unknown member. */
   bool takes_options;
   /*
    * For requests of a batch that the caller has cached. match_cached returns the length of the cached request
-   * that the text begins with, or 0; it must be valid JSON, also one level deeper. run_cached runs the request
-   * of the last match and appends its answer, as jsonrpc_handle_request does. Where all requests of a batch
-   * are cached, each is matched twice, and must match both times. NULL, or with a map: every request is read.
+   * that the text begins with, or 0. A cached request must be valid JSON, and must be within the limit of
+   * levels inside a batch, too. run_cached runs the request of the last match and appends its answer, as
+   * jsonrpc_handle_request does. If all requests of a batch are cached, each request is matched twice, and
+   * must match both times. If match_cached is NULL, or map is not NULL, every request is read.
    */
   size_t (*match_cached)(void *context, struct text text);
   enum jsonrpc_handled (*run_cached)(void *context);
@@ -114,10 +117,11 @@ struct jsonrpc_service {
 
 enum jsonrpc_handled {
   JSONRPC_REPLY,    /* an answer was appended to out */
-  JSONRPC_NO_REPLY, /* nothing was: the message had only notifications */
+  JSONRPC_NO_REPLY, /* nothing was appended: the message had only notifications */
   JSONRPC_STREAM,   /* the answer's head was appended to out; *stream continues it, then *tail */
   JSONRPC_FAILED,   /* an answer of 1.1 that is an error was appended: over HTTP, status 500 (7.1) */
-  JSONRPC_NOT_SAFE  /* the same with JSONRPC_1_1_NOT_BY_GET: over HTTP, status 405 */
+  /* an answer of 1.1 with the error JSONRPC_1_1_NOT_BY_GET was appended: over HTTP, status 405 */
+  JSONRPC_NOT_SAFE
 };
 
 struct jsonrpc_stream {
@@ -133,22 +137,23 @@ enum jsonrpc_handled jsonrpc_handle(const struct jsonrpc_service *service, struc
                                     struct buffer *out, struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
 /*
- * Handles one request, not of a batch, whose envelope the caller has read itself: all of it is set except only_safe
- * and may_stream, which come from the service. Otherwise like jsonrpc_handle.
+ * Handles one request that is not part of a batch and whose envelope the caller has read itself. The caller
+ * sets the whole request except only_safe and may_stream, which are set from the service. Otherwise like
+ * jsonrpc_handle.
  */
 enum jsonrpc_handled jsonrpc_handle_request(const struct jsonrpc_service *service,
                                             struct jsonrpc_request *request, struct buffer *out,
                                             struct jsonrpc_stream *stream) JP_MUST_CHECK;
 
 /*
- * Finds the id of a request whose text is broken from byte `fault` on, or was not read further: the value of the one
- * member `id` of the outermost object, as written. data NULL: the object has no `id` or several, the value is no id
- * in that version, or the message is not a single request.
+ * Finds the id of a request whose text is malformed from byte `fault` on, or was read only up to there: the
+ * value of the one member `id` of the outermost object, as written. data NULL: the object has no `id` or
+ * several, the value is not an id in that version, or the message is not a single request.
  */
 struct text jsonrpc_salvage_id(struct text message, size_t fault, enum jsonrpc_version version);
 
-/* True where a message, be it JSON or not, has "version":"1.1" and no `jsonrpc`. A message that cannot be
- * read is answered in the version that its sender seems to speak. */
+/* True if a message has "version":"1.1" and no `jsonrpc`. The message need not be JSON. A message that cannot
+ * be read is answered in the version that its text suggests. */
 bool jsonrpc_looks_like_1_1(struct text message);
 
 /* An answer among the messages of a connection on which both sides send requests (JSON-RPC 2.0, section 5); borrowed
@@ -159,9 +164,9 @@ struct jsonrpc_answer {
   struct json_value value; /* the result, or the error, of any kind */
 };
 
-/* True for an object with an id, one of `result` and `error`, and no method, none of them given twice. If both are
- * present, a null one counts as missing, because JSON-RPC 1.0 has both; of two nulls the error. Nothing else is
- * checked: the caller finds other faults. */
+/* True for an object with an id, exactly one of `result` and `error`, and no method. No member may be
+ * repeated. If both `result` and `error` are present, a member that is null counts as missing, because
+ * JSON-RPC 1.0 has both; if both are null, `error` counts as missing. The caller checks everything else. */
 bool jsonrpc_answer_read(struct json_value message, struct jsonrpc_answer *answer);
 
 #endif

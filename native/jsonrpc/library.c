@@ -12,7 +12,7 @@ struct served_message {
   const struct jp_jsonrpc_config *config;
   jp_jsonrpc_handler *handler;
   void *context;
-  bool gives_tree; /* the reply is decoded, so that the codec must be able to hold all of it */
+  bool gives_tree; /* the reply will be decoded to a tree, so the codec must be able to represent all of it */
 };
 
 struct jp_jsonrpc_call {
@@ -21,7 +21,7 @@ struct jp_jsonrpc_call {
   struct jsonrpc_response *response;
   struct jp_json_writer writer;
   bool has_begun;
-  bool is_error; /* whose data may be a tree, too */
+  bool is_error; /* the data of an error may be a tree, too */
   bool gives_tree;
   bool is_tree; /* the handler wrote a tree of the codec */
   void *params_tree;
@@ -269,7 +269,7 @@ static enum jp_jsonrpc_status decode_reply(const struct jp_json_codec *codec, en
 {
   if (status == JP_JSONRPC_OK) {
     *tree = codec->decode(codec->context, (struct jp_text){reply->data, reply->len});
-    if (*tree == NULL) /* all other faults were found before */
+    if (*tree == NULL) /* here only memory can be short: all other faults were found before */
       status = JP_JSONRPC_NO_MEMORY;
   }
   jp_jsonrpc_reply_free(reply);

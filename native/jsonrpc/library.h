@@ -1,14 +1,14 @@
 #ifndef JPEER_JSONRPC_LIBRARY_H
 #define JPEER_JSONRPC_LIBRARY_H
-/* Shared by the files that implement jpeer/jsonrpc.h: conversions between the public types and the internal ones. Not
- * for other folders. */
+/* Shared by the files that implement jpeer/jsonrpc.h: conversions between the public types and the internal
+ * ones. Must not be included by other folders. */
 #include "base/buffer.h"
 #include "include/jpeer/jsonrpc.h"
 #include "json/reader.h"
 
 #define LIBRARY_DEPTH_MAX JSON_DEPTH_MAX
 
-/* Whether a value needs a comma is found by the byte before it; the text begins at `start`. */
+/* The byte before a value decides whether the value needs a comma; the text begins at `start`. */
 struct jp_json_writer {
   struct buffer *out;
   size_t start;

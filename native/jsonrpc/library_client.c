@@ -10,7 +10,8 @@ struct pending {
   void *tag;
 };
 
-/* The message always begins with a bracket, which is skipped where it has one request. */
+/* The text always begins with the bracket of a batch. A message of only one request is the text after the
+ * bracket. */
 struct jp_jsonrpc_client {
   struct buffer message;
   size_t added;

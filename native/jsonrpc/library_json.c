@@ -130,7 +130,7 @@ bool jp_json_next(struct jp_json_cursor *cursor, struct jp_json *key, struct jp_
   if (key == NULL)
     return true;
   *key = (struct jp_json){0};
-  if (cursor->is_object) /* with the quotes around it */
+  if (cursor->is_object) /* the key as a value has the quotes around it */
     *key = (struct jp_json){JP_JSON_STRING, {raw_key.data - 1, raw_key.len + 2}};
   return true;
 }
@@ -186,7 +186,7 @@ struct jp_text jp_json_writer_text(const struct jp_json_writer *writer)
 static struct buffer *next_value(struct jp_json_writer *writer)
 {
   struct buffer *out = writer->out;
-  /* A value needs a comma before it unless it is the first one or follows a key. */
+  /* A value needs a comma before it, unless it is the first value or follows a key. */
   if (out->len > writer->start && ((out->data[out->len - 1]) != '[' && (out->data[out->len - 1]) != '{' &&
                                    (out->data[out->len - 1]) != ':'))
     buffer_append_char(out, ',');

@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-/* A channel has four bits of a question about names, and three of a stamp. */
+/* The channel has four bits in a question about names, and three bits in a stamp. */
 _Static_assert(OP_CHANNELS <= 8, "a channel no longer fits beside a policy's generation");
 
 _Static_assert(OP_CHANNELS == 3, "each channel needs its row below");
@@ -21,7 +21,8 @@ static const char *const operation_names[] = {
     [OP_PUT] = "put", [OP_CONTROL] = "control", [OP_META] = "meta",
 };
 
-/* The members that an operation may mean, judging by its names alone: whether a method is static is known later. */
+/* The kinds of members that the names of an operation may mean. Whether a method is static is not known
+ * before the class is looked up. */
 static const unsigned possible_members[] = {
     [OP_NEW] = 1u << POLICY_CONSTRUCTOR,
     [OP_CALL] = 1u << POLICY_METHOD | 1u << POLICY_STATIC_METHOD,
@@ -35,7 +36,8 @@ enum {
                  1u << POLICY_FIELD_GET | 1u << POLICY_FIELD_SET
 };
 
-/* Beside the kinds of operations; a kind of member below the first. */
+/* Questions about names that are not the names of an operation. The bits below hold the kind of member and
+ * the channel. */
 enum {
   QUESTION_ARGUMENT = 0x100,
   QUESTION_TYPE = 0x200,
@@ -43,7 +45,7 @@ enum {
   QUESTION_IMPLIED = 0x400
 };
 
-enum { NAME_LOGGED = 512 }; /* bytes of a name, so that a line's end is never lost */
+enum { NAME_LOGGED = 512 }; /* bytes of a name, so that the end of a log line is never cut off */
 
 static uint64_t hash_names(struct text class_name, struct text member, unsigned question)
 {
@@ -82,8 +84,8 @@ static void remember_names(const struct judge *judge, struct text class_name, st
   memcpy(entry->text + class_name.len, member.data, member.len);
 }
 
-/* Clients choose the names: in quotes and escaped, no name can imitate another field. by: the supertype that was
- * judged instead of the class; absent: none was. */
+/* Clients choose the names. The names are quoted and escaped, so that no name can imitate another field. by:
+ * the supertype that was judged instead of the class; absent: the class itself was judged. */
 static void log_verdict_by(const struct judge *judge, const char *operation, struct text class_name,
                            struct text by, struct text member, struct policy_verdict verdict)
 {
@@ -147,8 +149,8 @@ static bool may_be_allowed_by_object(const struct judge *judge, const struct ope
   return operation->kind == OP_CALL && policy_check_object(judge->policy, &query).allow;
 }
 
-/* A name from Class.getName(), of an array its elements': not parsed, because a request could not write the name of a
- * hidden class. */
+/* Reads a name from Class.getName(); for an array, `name` of the result is the name of the element class. The
+ * name is not parsed like a name in a request, because no request can write the name of a hidden class. */
 static struct op_type read_class_name(struct text name)
 {
   struct op_type type = {.base = 'L', .name = name};
@@ -252,7 +254,7 @@ static bool has_class(struct text class_name)
   return class_name.data != NULL && !primitive_is_keyword(class_name);
 }
 
-/* Judges a class that only the object has, not the request. */
+/* Judges a class of the object that the request does not name. */
 static struct policy_verdict check_object(const struct judge *judge, struct policy_query query,
                                           struct text class_name, unsigned modifiers)
 {
@@ -273,7 +275,7 @@ static struct policy_query query_of(const struct judge *judge, enum op_kind oper
                                .member_name = member->member};
 }
 
-/* Judges the class of the object, and those that declare the member again. */
+/* Judges the class of the object, and the classes and interfaces that declare the member again. */
 static struct policy_verdict check_holders(const struct judge *judge, struct policy_query query,
                                            const struct judged_member *member)
 {
@@ -285,8 +287,8 @@ static struct policy_verdict check_holders(const struct judge *judge, struct pol
   return other;
 }
 
-/* The named class decides; the others can only deny. A class whose objects are values is denied only by a rule that
- * names it. */
+/* The verdict on the named class decides; the verdicts on the other classes can only deny. A class whose
+ * objects are values is denied only by a rule that names it. */
 struct policy_verdict judge_evaluate(const struct judge *judge, enum op_kind operation,
                                      const struct judged_member *member)
 {
@@ -339,7 +341,8 @@ bool judge_recall(const struct judge *judge, enum op_kind operation, const struc
   return kept >> JUDGE_SHIFT == generation && (bits & JUDGE_KNOWN) != 0 && (bits & JUDGE_LOG) == 0;
 }
 
-/* wants_log: another part of the operation is logged, so it must be judged again. */
+/* wants_log: the verdict on another part of the operation was logged, so the operation must be judged again
+ * each time. */
 static enum jp_status conclude(const struct judge *judge, enum op_kind operation,
                                const struct judged_member *member, struct policy_verdict verdict,
                                struct text by, bool wants_log, struct arena *arena, struct outcome *denied)
@@ -441,7 +444,7 @@ static enum jp_status ask_type(const struct judge *judge, struct text class_name
                     logged, arena, denied);
 }
 
-/* A walk over arguments and their elements. */
+/* Visits arguments and their elements. */
 struct type_walk {
   struct judge *judge;
   struct arena *arena;
@@ -449,11 +452,11 @@ struct type_walk {
   struct text last; /* the elements of a list mostly declare one type */
 };
 
-/* The code that reads a text reports it if it is no type. */
+/* A text that does not name a type is reported by the code that reads the text. */
 static enum jp_status ask_declared(struct type_walk *walk, const struct op_value *value)
 {
   struct op_type type;
-  if (value->kind == OP_CALLBACK) /* its interface is judged as one that the client implements */
+  if (value->kind == OP_CALLBACK) /* its interface is judged as an interface that the client implements */
     return JP_OK;
   if (value->type.data == NULL || value->is_members_type || text_equal(value->type, walk->last))
     return JP_OK;
@@ -476,8 +479,8 @@ static enum jp_status ask_value(struct type_walk *walk, const struct op_value *v
   return status;
 }
 
-/* Judges the types that the instance, the arguments and their elements declare, each as a FIELD_GET of CLASS.class.
- * In one walk. */
+/* Judges the types that the instance, the arguments and their elements declare, each as a FIELD_GET of
+ * CLASS.class. Visits each argument once. */
 static enum jp_status ask_types(struct judge *judge, const struct operation *operation, struct arena *arena,
                                 struct outcome *denied)
 {
@@ -507,7 +510,8 @@ enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind
                     denied);
 }
 
-/* For a member from the cache: its verdict does not cover the types of elements. */
+/* The kept verdict of a member from the cache does not cover the types of elements, so they are judged
+ * here. */
 enum jp_status judge_type(const struct judge *judge, struct text class_name, struct arena *arena,
                           struct outcome *denied)
 {

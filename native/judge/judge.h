@@ -4,9 +4,9 @@
  * Judges an operation by the policy (docs/policy.md): by its names before any class is looked up, by the facts of the
  * member, and by the names in its arguments. Writes the lines of LOG_AND_*.
  *
- * A judge is made for one operation, or a question during one, and is used on the thread that runs it. It knows
- * nothing of Java: the caller describes the member. A function that returns a status returns JP_OK, or another status
- * with an OUTCOME_ERROR in *denied.
+ * A judge is made for one operation, or for a question during an operation, and is used by the thread that
+ * runs the operation. It knows nothing of Java: the caller describes the member. A function that returns a
+ * status returns JP_OK, or another status with an OUTCOME_ERROR in *denied.
  *
  * For a member that the thread has resolved before, jvm_resolve asks judge_has_allowed. If that is false, or the
  * member is new, it asks judge_operation, then about arguments and overloads, and about the member last.
@@ -26,8 +26,8 @@ enum {
   JUDGE_VERDICTS = OP_CHANNELS * JUDGE_POLICIES
 };
 
-/* Names that the policy did not deny when it was last asked: one slot for each hash. Each thread has one; begins
- * zeroed. */
+/* Names that the policy did not deny when it was last asked: one slot for each hash. Each thread has its own,
+ * which is zeroed at the start. */
 struct judge_names {
   struct judge_names_entry {
     uint64_t hash;
@@ -50,13 +50,14 @@ struct judge {
 
   /* Of the operation in flight: */
   bool types_are_allowed; /* all types that its arguments name */
-  bool types_are_logged;  /* the policy wants a line for one */
+  bool types_are_logged;  /* a verdict on one of these types must be logged */
 };
 
 /* The policy's term for each channel. */
 extern const enum policy_channel judge_policy_channels[OP_CHANNELS];
 
-/* names: of the thread. session: of the client, for the log. All three must outlive the judge. */
+/* names: the calling thread's. session: the client's, for the log. policy, names and session must outlive the
+ * judge. */
 static inline struct judge judge_make(const struct policy *policy, struct judge_names *names,
                                       enum op_channel channel, const struct op_session_key *session)
 {
@@ -96,7 +97,8 @@ struct judged_member {
   uint64_t *verdicts;
 };
 
-/* Not 0. Judges of the same stamp allow and deny the same; they may differ in lines for the log. */
+/* The result is never 0. Judges with the same stamp allow and deny the same operations, but may write
+ * different log lines. */
 static inline uint64_t judge_stamp(const struct judge *judge)
 {
   return policy_generation(judge->policy) << 3 | (uint64_t)judge->channel;
@@ -108,16 +110,17 @@ static inline uint64_t judge_stamp(const struct judge *judge)
  * operation of all questions about a member that was found. */
 
 /*
- * Judges the names in the operation and in its arguments, before a class is looked up by them. If the member is
- * denied by its names, and a supertype of its object may allow it, *by_object becomes true and the result is JP_OK.
- * The caller then searches the class among the object's own. If it finds a member, it has the member judged; if not,
- * it asks again with by_object NULL, for the denial.
+ * Judges the names in the operation and in its arguments, before a class is looked up by them. If the member
+ * is denied by its names, and a supertype of its object may allow it, *by_object becomes true and the result
+ * is JP_OK. The caller then searches the class among the object's own. If the caller finds a member, it has
+ * the member judged. Otherwise it calls judge_operation again with by_object NULL, to get the denial.
  */
 enum jp_status judge_operation(struct judge *judge, const struct operation *operation, bool *by_object,
                                struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 
-/* The part of judge_operation for the names of the class and the member. The name of the class is checked as text
- * first. by_object: as above; NULL unless judge_may_ask_object is true for the operation. */
+/* The part of judge_operation for the names of the class and the member. The name of the class is checked as
+ * text first. by_object: as in judge_operation; it must be NULL unless judge_may_ask_object is true for the
+ * operation. */
 enum jp_status judge_names(const struct judge *judge, const struct operation *operation, bool *by_object,
                            struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 /* Whether a call may be judged by the class of its object: it has an object, and names no loader. */
@@ -132,7 +135,7 @@ enum jp_status judge_class(const struct judge *judge, const struct operation *op
 enum jp_status judge_collection(const struct judge *judge, struct arena *arena,
                                 struct outcome *denied) JP_MUST_CHECK;
 
-/* The outcome of a denial; member may be absent. */
+/* Makes the outcome of a denial, and returns JP_DENIED. member may be absent. */
 enum jp_status judge_deny(const struct judge *judge, struct text class_name, struct text member,
                           struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 
@@ -160,16 +163,17 @@ static inline bool judge_has_allowed(const struct judge *judge, enum op_kind ope
   return kept >> JUDGE_SHIFT == generation && (bits & JUDGE_ALLOW) != 0 && (bits & JUDGE_LOG) == 0;
 }
 
-/* Judges the operation's member before its class is initialised, after judge_operation, whose verdicts on the
- * arguments are kept with this one. For a member without an object, or if no supertype of the object matters. */
+/* Judges the operation's member before its class is initialised. Must follow judge_operation: its verdicts on
+ * the arguments are kept together with the verdict on the member. Use it for a member without an object, or
+ * if no supertype of the object matters. */
 enum jp_status judge_member(const struct judge *judge, enum op_kind operation,
                             const struct judged_member *member, struct arena *arena,
                             struct outcome *denied) JP_MUST_CHECK;
 
-/* The same in steps, for a caller that knows the object's supertypes. judge_recall is true if there is a kept
- * verdict, which is then in *allowed; else judge_evaluate and the questions about supertypes decide, and
- * judge_conclude keeps and logs the verdict. by: the supertype that was judged instead of the named class; absent:
- * none was. */
+/* judge_member in steps, for a caller that knows the object's supertypes. judge_recall is true if a verdict
+ * was kept, and sets *allowed to that verdict. Otherwise judge_evaluate and the questions about supertypes
+ * decide, and judge_conclude keeps and logs the verdict. by: the supertype that was judged instead of the
+ * named class; absent: the named class was judged. */
 bool judge_recall(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                   bool *allowed);
 struct policy_verdict judge_evaluate(const struct judge *judge, enum op_kind operation,
@@ -187,10 +191,10 @@ bool judge_may_ask_supertype(const struct judge *judge, enum op_kind operation,
 bool judge_spares(const struct judge *judge, const struct judged_member *member);
 
 /*
- * True if the policy allows the member. Keeps no verdict and writes no log line. For each of several overloads, of
- * which only the allowed are candidates; for a member before the caller learns that it cannot be used in this way;
- * for the members by which a result by value is read. Judges all classes of the member, as judge_member does, but no
- * supertype.
+ * True if the policy allows the member. Keeps no verdict and writes no log line. It is called for each of
+ * several overloads, because only allowed overloads are candidates; for a member, before the caller learns
+ * that the member cannot be used in this way; and for the members by which a result by value is read. Judges
+ * all classes of the member, as judge_member does, but no supertype.
  */
 static inline bool judge_allows(const struct judge *judge, enum op_kind operation,
                                 const struct judged_member *member)
@@ -198,7 +202,8 @@ static inline bool judge_allows(const struct judge *judge, enum op_kind operatio
   return judge_evaluate(judge, operation, member).allow;
 }
 
-/* Remembers for a while that the policy denies no overload of the name. */
+/* judge_note_overloads remembers for a while that the policy denies no overload of the name;
+ * judge_knows_overloads is true during that time. */
 bool judge_knows_overloads(const struct judge *judge, struct text class_name, struct text member);
 void judge_note_overloads(const struct judge *judge, struct text class_name, struct text member);
 
@@ -220,13 +225,14 @@ enum jp_status judge_type(const struct judge *judge, struct text class_name, str
  * class. */
 enum jp_status judge_filling(const struct judge *judge, const struct judged_member *member,
                              struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
-/* Judges the names in a value of a callback's answer, as those in arguments. */
+/* Judges the names in a value of a callback's answer by the same rules as names in arguments. */
 enum jp_status judge_value(struct judge *judge, const struct op_value *value, struct arena *arena,
                            struct outcome *denied) JP_MUST_CHECK;
 
 /* ---- callbacks ---- */
 
-/* Judges an interface that an OP_CALLBACK names, before it is loaded: JP_OK if one of its methods may be allowed. */
+/* Judges an interface that an OP_CALLBACK names, before the interface is loaded. JP_OK: at least one of its
+ * methods may be allowed. */
 enum jp_status judge_interface(const struct judge *judge, struct text name, struct arena *arena,
                                struct outcome *denied) JP_MUST_CHECK;
 /* Judges a method that would be sent to a callback, before its proxy is made or passed: named_class is the given

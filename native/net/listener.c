@@ -112,7 +112,7 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
   return status;
 }
 
-/* If this fails, the tick tries again. */
+/* If the socket cannot be watched, the tick tries again. */
 static void watch_socket(struct listener *listener)
 {
   struct crew *crew = listener->table->crew;
@@ -190,7 +190,7 @@ static void listener_turn(struct crew_source *source, struct crew_member *member
     socklen_t length = sizeof client;
     int fd = accept4(listener->fd, (struct sockaddr *)&client, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 && (errno == ECONNABORTED || errno == EINTR || errno == EPROTO || errno == EPERM))
-      continue; /* errors of this connection only */
+      continue; /* these errors concern only this connection */
     if (fd < 0) {
       if (errno != EAGAIN && errno != EWOULDBLOCK) {
         log_warn_rarely("a connection cannot be accepted: %s", strerror(errno));

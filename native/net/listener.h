@@ -1,8 +1,8 @@
 #ifndef JPEER_NET_LISTENER_H
 #define JPEER_NET_LISTENER_H
 /*
- * A listening socket of WebSocket and HTTP, over TCP or a Unix socket. It is bound before the crew exists, and is a
- * source of the crew after listener_start.
+ * A listening socket of WebSocket and HTTP, over TCP or a Unix socket. The socket is bound before the crew
+ * exists. After listener_start the listener is a source of the crew.
  *
  * A Unix socket serves connections of the users that are admitted (net/admission/admission.h), by default the peer's
  * own. If the peer has principals, each request is judged instead (net/connection/connection_principal.h). All others are answered with the protocol's refusal at once, and not read. The mode of the file keeps others out
@@ -45,14 +45,14 @@ struct listener {
   int fd;
   enum listener_state state;
   bool is_loopback;
-  struct unix_socket file;           /* path NULL: TCP */
-  const struct admission *admission; /* of a Unix socket; borrowed */
+  struct unix_socket file;           /* file.path NULL: the socket is of TCP */
+  const struct admission *admission; /* who may use a Unix socket; borrowed */
   struct refusals refusals;
   char address[128]; /* "127.0.0.1:4711", "[::1]:4711"; empty: a Unix socket */
 };
 
 void listener_init(struct listener *listener);
-/* After listener_close. */
+/* Called after listener_close. */
 void listener_fini(struct listener *listener);
 /* JP_IO, JP_NOT_FOUND (the host), JP_INVALID (the path): the error's text names the address. `access` and `admission`
  * are for Unix sockets; `admission` is borrowed. */
@@ -63,9 +63,10 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
                               const struct connection_protocol *protocol, struct tls_credentials *credentials,
                               struct jp_error *error) JP_MUST_CHECK;
-/* The watcher's thread. True: call it again soon. */
+/* Called by the watcher. True: the watcher calls it again soon. */
 bool listener_tick(struct listener *listener);
-/* Closes the socket and the refused connections, and removes the file. Any thread; also if nothing was bound. */
+/* Closes the socket and the refused connections, and removes the file. Any thread may call it, even if
+ * nothing was bound. */
 void listener_close(struct listener *listener);
 
 #endif

@@ -23,10 +23,13 @@
 enum {
   TICK_MS = 25,
   SLEEP_MAX_MS = 1000,
-  FINAL_OUTPUT_MS = 2500, /* after the grace time: to send the last answers, and for clients to close */
+  /* the time after the grace time in which the last answers are sent and clients close their connections */
+  FINAL_OUTPUT_MS = 2500,
   CONNECTIONS_MAX = 10000,
   ADDRESSES_MAX =
-      3 * NET_ENDPOINTS_MAX /* ws and http for each endpoint of JSON-RPC, and one for each of ZeroMQ */
+      /* two addresses, ws and http, for each endpoint of JSON-RPC, and one address for each endpoint of
+       * ZeroMQ */
+  3 * NET_ENDPOINTS_MAX
 };
 
 /* An address of WebSocket and HTTP. */
@@ -36,7 +39,7 @@ struct json_site {
   char *host; /* the host that was bound; NULL: 127.0.0.1, or a Unix socket */
 };
 
-/* Used by the thread that makes, starts, drains and destroys the server. */
+/* Used only by the thread that makes, starts, drains and destroys the server. */
 enum net_server_state {
   NET_SERVER_MADE,     /* its sockets are bound, and nothing is served */
   NET_SERVER_STARTED,  /* the crew runs, or its start has failed halfway */
@@ -115,7 +118,8 @@ static enum jp_status add_address(struct net_server *server, struct jp_error *er
   return JP_OK;
 }
 
-/* crew_config.tick. The result is one second from now at most, so that a lost wake-up costs at most a second. */
+/* crew_config.tick. The result is at most one second from now, so that a lost wake-up delays work by at most
+ * a second. */
 static int64_t tick_server(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct net_server *server = context;
@@ -129,7 +133,7 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
   }
   if (server->zeromq != NULL && zeromq_tick(server->zeromq))
     is_wanted_soon = true;
-  /* A deadline that has passed and still exists belongs to a connection that a turn owns. */
+  /* If a deadline has passed and still exists, a turn owns its connection. */
   if (is_wanted_soon || due_ms <= now_ms)
     due_ms = now_ms + TICK_MS;
   return due_ms;
@@ -146,8 +150,8 @@ static unsigned count_usual_threads(void)
   return online > 0 ? (unsigned)online : 1;
 }
 
-/* The number of pinned members that may poll at the same time: one processor remains for other threads. A peer that is
- * bound to one of several processors polls there with one member, which yields. */
+/* The number of pinned members that may poll at the same time: one processor remains for other threads. A
+ * peer that is bound to one of several processors polls with one member, and this member yields. */
 static unsigned count_pinned_polling(unsigned allowed)
 {
   if (allowed > 1)
@@ -159,8 +163,9 @@ static enum jp_status make_crew(struct net_server *server, struct jp_error *erro
 {
   const struct net_config *config = &server->config;
   unsigned threads = config->threads != 0 ? (unsigned)config->threads : count_usual_threads();
-  /* With a CPU quota below two processors, busy-polling would use the time that is needed to serve. A peer that is
-   * bound to one processor may poll, because it yields, to the client among others. */
+  /* With a CPU quota below two processors, busy-polling would use the time that is needed to serve. A peer
+   * that is bound to one processor may poll, because its poller yields the processor to other threads, such
+   * as the client's. */
   unsigned allowed = processors_allowed();
   bool is_throttled = allowed >= 2 && processors_usable() < 2;
   struct crew_config crew = {.threads = threads,

@@ -33,12 +33,13 @@ struct net_endpoints {
   struct net_endpoint items[NET_ENDPOINTS_MAX];
 };
 
-/* Whether the request of a client that leaves is interrupted, or runs to its end. */
+/* Whether the request of a client that leaves is interrupted, or runs until it ends by itself. */
 enum net_on_disconnect { NET_ON_DISCONNECT_INTERRUPT, NET_ON_DISCONNECT_FINISH };
 
 struct net_config {
   struct net_endpoints json; /* WebSocket and HTTP; texts are borrowed for net_bind */
-  const char *http_prefix;   /* "/rpc": the path of the service, beside "/"; borrowed until net_destroy */
+  /* "/rpc": the path of the service, in addition to "/"; borrowed until net_destroy */
+  const char *http_prefix;
   /* "A,B": origins whose web pages may send requests, too; NULL: none; borrowed until net_destroy */
   const char *allow_origins;
   struct tls_files
@@ -62,15 +63,17 @@ struct net_config {
   size_t input_max_total; /* 256 MiB of collected input of all clients together; at least message_max */
   size_t send_buffer_max; /* 16 MiB of unsent answers of one connection */
   size_t zmq_pending_max; /* 1,000 waiting requests of one ZeroMQ identity */
-  size_t shm_ring;    /* 1 MiB for each ring of a connection; 0: no shared memory; else see ring/region.h */
+  /* 1 MiB for each ring of a connection; 0: no shared memory; other sizes: see ring/region.h */
+  size_t shm_ring;
   size_t shm_total;   /* 256 MiB of shared memory of all connections */
   size_t shm_spin_us; /* 50: how long a thread polls for the next message before it sleeps; 0: not at all */
-  size_t connections_max;    /* open connections */
+  size_t connections_max;    /* limit of open connections */
   int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
   int64_t body_timeout_ms;   /* 60,000 */
   int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */
-  size_t header_max;         /* 32 KiB of request line and headers: 431 above */
-  int64_t report_ms;         /* the log gets at most one line about busy threads in this time; 0: a minute */
+  /* 32 KiB of request line and headers; a longer head is answered with status 431 */
+  size_t header_max;
+  int64_t report_ms; /* the log gets at most one line about busy threads in this time; 0: a minute */
 };
 
 struct net_server;
@@ -86,19 +89,19 @@ void net_reload(struct net_server *server);
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc" (wss and https with TLS), "ws+unix:/run/peer", "http+unix:/run/peer",
  * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed until net_destroy. */
 const char *const *net_addresses(const struct net_server *server);
-/* Starts the watcher and the crew. The service stays in use until net_destroy. */
+/* Starts the watcher and the crew. The service is used until net_destroy returns. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
 /* The principals were loaded again: connections of those that are gone are closed soon. Any thread. */
 void net_principals_changed(struct net_server *server);
 /*
- * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms; all others
- * are answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are closed with 1001, and
- * the files of Unix sockets are removed. Does not wait for members whose thread is exiting the JVM. Returns when all
- * this is done. Any thread, once.
+ * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms;
+ * all others are answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are
+ * closed with 1001, and the files of Unix sockets are removed. Does not wait for members whose thread is
+ * exiting the JVM. Returns when all this is done. Called once, by any thread.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);
-/* After net_drain, or instead of net_start. */
+/* Called after net_drain, or instead of net_start. */
 void net_destroy(struct net_server *server);
 
 #endif

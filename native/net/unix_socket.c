@@ -46,7 +46,7 @@ enum jp_status unix_socket_check_path(const char *path, struct jp_error *error)
   return good ? JP_OK : jp_fail(error, JP_INVALID, "takes a path of UTF-8 without control characters");
 }
 
-/* Caller frees. NULL: no memory, or there is no current folder. */
+/* Caller frees. NULL: no memory, or the process has no current folder. */
 static char *make_absolute(const char *path)
 {
   char folder[PATH_MAX];
@@ -118,7 +118,8 @@ static enum jp_status acquire_lock(const char *path, struct path_lock *lock, str
   return jp_fail(error, JP_IO, "cannot listen on %s: another process holds %s", path, lock->path);
 }
 
-/* A file with content is not a lock, but a file of another program with the same name: it is kept. */
+/* Removes the file of the lock. A file with content belongs to another program that uses this name, and is
+ * kept. */
 static void release_lock(struct path_lock *lock)
 {
   struct stat held;
@@ -129,7 +130,7 @@ static void release_lock(struct path_lock *lock)
 
 /* ---- binding ---- */
 
-/* JP_OK: no process listens on the socket. */
+/* JP_OK: no process listens on the socket, so its file may be removed. */
 static enum jp_status check_is_stale(const char *path, struct jp_error *error)
 {
   const struct sockaddr_un address = address_of(path);
@@ -170,7 +171,7 @@ static enum jp_status fail_to_give_group(const char *path, gid_t id, int reason,
                  path, group == NULL ? "the one" : group->gr_name, id, strerror(reason));
 }
 
-/* fd: of the file (O_PATH). */
+/* fd: the file, opened with O_PATH. */
 static enum jp_status change_access(int fd, const char *path, const struct unix_socket_access *access,
                                     struct jp_error *error)
 {
@@ -187,8 +188,8 @@ static enum jp_status change_access(int fd, const char *path, const struct unix_
   return JP_OK;
 }
 
-/* Nobody can connect before the socket listens, so the mode and the group need not change at once. The file is opened
- * first: whoever may write in the folder could put another one in its place in between. */
+/* Nobody can connect before the socket listens, so the mode and the group need not change at once. The file
+ * is opened first: otherwise anyone who may write in the folder could replace the file in between. */
 static enum jp_status set_access(const char *path, const struct unix_socket_access *access,
                                  struct jp_error *error)
 {
@@ -202,7 +203,7 @@ static enum jp_status set_access(const char *path, const struct unix_socket_acce
   return status;
 }
 
-/* A folder that no other user passes makes the access useless. */
+/* Logs a warning if no other user may enter a folder of the path: then other users cannot connect. */
 static void warn_of_closed_folder(const char *path)
 {
   char folder[PATH_MAX];
@@ -225,7 +226,7 @@ static bool open_file(const char *path, const struct unix_socket_access *access,
     return false;
   made->device = found.st_dev;
   made->inode = found.st_ino;
-  if ((found.st_mode & OTHER_USERS & ~access->mode) != 0) { /* the file system does not store modes */
+  if ((found.st_mode & OTHER_USERS & ~access->mode) != 0) { /* the file system has not stored the mode */
     errno = EPERM;
     return false;
   }

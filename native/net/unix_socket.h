@@ -1,12 +1,13 @@
 #ifndef JPEER_NET_UNIX_SOCKET_H
 #define JPEER_NET_UNIX_SOCKET_H
 /*
- * Listening Unix sockets and their files. Who may use a connection is decided elsewhere (net/admission/admission.h).
+ * Listening Unix sockets and their files. net/admission/admission.h decides who may use a connection.
  *
- * The file has mode 0600 (minus the umask) from its creation on, so other users can connect at no time, unless `access`
- * lets them: the file gets that mode and group before the socket listens. A stale socket file, on which no process listens any more, is replaced. A socket in use is not replaced, and neither is another kind
- * of file. PATH.lock is held during the check and the bind, so that of two peers that start at the same time one finds
- * the other. The lock is removed afterwards.
+ * The file has mode 0600 (minus the umask) from its creation on, so no other user can connect at any time
+ * unless `access` allows it. The file gets the mode and the group in `access` before the socket listens. A
+ * stale socket file, on which no process listens any more, is replaced. A socket in use, or a file of another
+ * kind, is not replaced. PATH.lock is held during the check and the bind, so that, if two peers start at the
+ * same time, one of them notices the other. The lock is removed afterwards.
  *
  * Any thread; a struct unix_socket has one owner.
  */
@@ -17,7 +18,7 @@
 /* Who can open the file. */
 struct unix_socket_access {
   mode_t mode; /* 0600 at least */
-  gid_t group; /* (gid_t)-1: that of the process */
+  gid_t group; /* (gid_t)-1: the group of the process */
 };
 
 /* The process's own user only. */
@@ -34,14 +35,15 @@ struct unix_socket {
  * not UTF-8, has control characters, ends in a slash, or is an abstract name ("@x"). */
 enum jp_status unix_socket_check_path(const char *path, struct jp_error *error) JP_MUST_CHECK;
 
-/* Listens on path. JP_INVALID: as above; JP_IO: the error's text names the path and the reason. Nothing has to be
- * undone after an error. Logs a warning if `access` lets other users in, and a folder of the path does not. */
+/* Listens on path. JP_INVALID: as for unix_socket_check_path. JP_IO: the error's text names the path and the
+ * reason. Nothing has to be undone after an error. Logs a warning if `access` lets other users connect, but a
+ * folder of the path keeps them out. */
 enum jp_status unix_socket_bind(const char *path, const struct unix_socket_access *access,
                                 struct unix_socket *made, struct jp_error *error) JP_MUST_CHECK;
 
-/* Removes the file, if it is still the file that was made, and frees the path. Does nothing if there is no file. To be
- * called before fd is closed: while the socket listens, no other peer replaces the file, and its inode is not
- * reused. */
+/* Removes the file, if it is still the file that was made, and frees the path. Does nothing if there is no
+ * file. Call it before fd is closed. While the socket listens, no other peer replaces the file, and the inode
+ * is not reused. */
 void unix_socket_remove(struct unix_socket *made);
 
 #endif

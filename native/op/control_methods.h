@@ -1,9 +1,9 @@
 #ifndef JPEER_OP_CONTROL_METHODS_H
 #define JPEER_OP_CONTROL_METHODS_H
 /*
- * The table of control methods, which callers call on the peer itself. The JSON codec reads requests by it (the
- * binary codec has its own), and descriptions show it. A new method is a row here, its function in rpc/control.c, and
- * a conformance case. Constant data; any thread.
+ * The table of control methods, the methods of the peer itself. The JSON codec reads requests by this table,
+ * and descriptions show it. The binary codec has its own table. A new method needs a row here, a function in
+ * rpc/control.c, and a conformance case. Constant data; any thread.
  */
 #include "base/text.h"
 
@@ -33,16 +33,17 @@ enum op_command { OP_CONTROL_TABLE(OP_CONTROL_COMMAND) OP_COMMANDS };
 struct op_control_method {
   struct text name;
   enum op_command command;
-  bool takes_refs;  /* its arguments are OP_REF values, one at least */
-  struct text text; /* the name of its text argument; empty: it has none */
-  /* its argument is a request's id, which becomes the text: JSON, as json_write_string writes it; or a call's number, as
-   * written, and the operation's command_call */
+  bool takes_refs;  /* its arguments are OP_REF values, at least one */
+  struct text text; /* the name of the method's text argument; empty: the method has no such argument */
+  /* its argument is the id of a request or the number of a call. An id becomes command_text, as JSON that
+   * json_write_string writes. A number becomes command_text, as written, and command_call */
   bool takes_id;
   bool is_addition; /* an addition of this peer, absent with --compat pal */
-  bool is_safe;     /* it changes nothing: HTTP GET may call it */
-  /* it needs neither Java nor a session: a peer whose threads are all busy answers it */
+  bool is_safe;     /* it changes nothing, so HTTP GET may call it */
+  /* it needs neither Java nor a session, so the peer answers it even if all its threads are busy */
   bool needs_no_runner;
-  /* it runs no code of the application and never blocks: the thread that is reserved for control may serve it */
+  /* it runs no code of the application and never blocks, so the thread that is reserved for control may serve
+   * it */
   bool is_brief;
 };
 

@@ -1,9 +1,9 @@
 #ifndef JPEER_OP_DESCRIPTION_H
 #define JPEER_OP_DESCRIPTION_H
 /*
- * The description of an object (OP_DESCRIBE) or of a class: the class and its supertypes as the JVM reports them,
- * including members that the caller may not use. Plain data, borrowed from the request's arena and from the tables of
- * classes.
+ * The description of an object (OP_DESCRIBE) or of a class. It has the class and its supertypes as the JVM
+ * reports them, and includes members that the caller may not use. Plain data, borrowed from the request's
+ * arena and from the tables of classes.
  */
 #include "base/text.h"
 
@@ -17,10 +17,11 @@ struct op_shape_member {
   struct text signature;  /* empty: none; may be malformed (JVMS 4.7.9.1) */
   uint16_t access;        /* JVMS 4.5, 4.6 */
   uint8_t parameter_count;
-  bool is_open; /* a method of an object that only a supertype allows (docs/policy.md) */
+  /* a method of an object that is allowed only because a supertype allows it (docs/policy.md) */
+  bool is_open;
 };
 
-/* A class and what it declares. */
+/* A class and the members that it declares. */
 struct op_shape {
   struct text name;       /* Class.getName() */
   struct text superclass; /* empty: none */
@@ -37,11 +38,13 @@ struct op_shape {
 
 struct op_description {
   struct text only_member; /* describe only the methods of this name, or "<init>"; data NULL: all members */
-  bool only_ancestors;     /* the class must be one of the instance's: its name alone is denied */
-  bool is_of_class;        /* describes a class, its functional method included, not an object */
+  /* the class is allowed only as the class of an instance, because its name is denied */
+  bool only_ancestors;
+  bool is_of_class; /* describes a class, with its functional method, and not an object */
   struct text class_name;
-  struct text judged_name; /* the name for the policy: of an array its element class or primitive keyword */
-  struct text text;        /* the result of toString; data NULL: none, or the caller may not call it */
+  /* the name that the policy judges; for an array, its element class or primitive keyword */
+  struct text judged_name;
+  struct text text; /* the result of toString; data NULL: none, or the caller may not call it */
   bool has_length;
   size_t length;
   struct text function_name; /* of a functional interface's method (JLS 9.8); data NULL: none */

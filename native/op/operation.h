@@ -18,9 +18,9 @@ enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHAN
 
 struct operation {
   enum op_kind kind;
-  bool base64_result;     /* the request asks for arrays of primitives in base64, */
-  bool base64_bytes;      /* and for those of bytes alone */
-  bool longs_as_text;     /* and, where it is by_value, for longs and Longs as text */
+  bool base64_result;     /* the request asks for arrays of primitives in base64 */
+  bool base64_bytes;      /* the request asks for base64 only for lists of bytes */
+  bool longs_as_text;     /* the request asks for longs and Longs as text, if it is by_value */
   bool element_values;    /* the value of an array of objects is the list of their values or refs */
   bool returns_throwable; /* an error has the ref of what Java threw */
   bool element_types;     /* these, and the elements of OP_FETCH, have their types */
@@ -30,14 +30,17 @@ struct operation {
   bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */
   bool by_value; /* arrays, collections and maps are returned whole, as an OP_LIST, OP_MAP or OP_PACKED */
   bool
-      value_refs; /* primitives (boxed), wrappers and Strings have a ref, too: the oldest of them beyond a number end */
-  bool collection_values;      /* a small collection or map of values has their JSON text beside its ref */
+      /* boxed primitives, wrappers and Strings also have a ref. Beyond a number of such refs, the oldest refs
+       * end */
+      value_refs;
+  /* a small collection or map of values is sent with its ref and the JSON text of the values */
+  bool collection_values;
   struct text thread_affinity; /* the executor that the caller wants to run it; data NULL: any */
   int64_t timeout_ms;          /* the caller waits at most this long; 0: without a limit */
 
-  /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has the instance alone, OP_DESCRIBE the instance or the type */
-  struct text type;   /* as the caller wrote it; data NULL: the class of the instance */
-  bool implies_type;  /* the caller wrote none: type is Class.getName() of the instance's class */
+  /* OP_NEW, OP_CALL, OP_GET, OP_PUT; OP_FETCH has only the instance, OP_DESCRIBE the instance or the type */
+  struct text type;   /* the type as the caller wrote it; data NULL: the type is the class of the instance */
+  bool implies_type;  /* the caller named no type: type is Class.getName() of the instance's class */
   struct text member; /* method or field; for OP_NEW "<init>"; for a piece of an array OP_PIECE_NAME */
   bool has_instance;
   uint32_t instance;            /* valid where has_instance */
@@ -81,15 +84,16 @@ struct operation {
       size_t max;
       size_t from;
       size_t room;     /* bytes available for the text of the elements */
-      size_t room_max; /* the same in an answer that has nothing else */
+      size_t room_max; /* bytes available for the elements in an answer that contains nothing else */
       /* The codec's upper bound for the bytes of a value's text. */
       size_t (*text_length)(const struct op_value *value);
     } fetch;
 
-    /* OP_DESCRIBE: no method of the object runs */
+    /* OP_DESCRIBE: if true, the peer calls no method of the object */
     bool members_only;
 
-    /* OP_ASSEMBLE: the receiver is a piece of the object `instance`, or its first one without an instance */
+    /* OP_ASSEMBLE: the receiver is a piece of the object `instance`, or, without an instance, the first piece
+     * of a new object */
     struct {
       size_t size; /* bytes of the piece in its message */
     } assemble;

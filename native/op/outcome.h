@@ -2,7 +2,7 @@
 #define JPEER_OP_OUTCOME_H
 /*
  * The outcome of an operation, before its codec writes the answer. Plain data, borrowed from the request's
- * arena; only a body has an owner, the codec or the transport, which reads and closes it.
+ * arena; only a body has an owner. The owner is the codec or the transport, and reads and closes the body.
  */
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -11,7 +11,7 @@
 
 enum outcome_kind { OUTCOME_VOID, OUTCOME_VALUE, OUTCOME_ERROR, OUTCOME_BODY };
 
-/* The kind of failure. Each codec has its own numbers; those of JSON-RPC 2.0 are shown here. */
+/* The kind of failure. Each codec has its own numbers; the numbers of JSON-RPC 2.0 are shown here. */
 enum outcome_failure {
   FAILURE_INVALID_REQUEST, /* -32600 */
   FAILURE_INVALID_PARAMS,  /* -32602 */
@@ -19,7 +19,7 @@ enum outcome_failure {
   FAILURE_SERVER,          /* -32000: Java threw, an unknown ref, a limit */
   FAILURE_DENIED,          /* -32001 */
   FAILURE_INTERNAL,        /* -32603: a defect of the peer, or memory is short */
-  FAILURE_NOT_SAFE         /* JSON-RPC 1.1 alone: not to be called by HTTP GET */
+  FAILURE_NOT_SAFE         /* only in JSON-RPC 1.1: this method must not be called by HTTP GET */
 };
 
 struct outcome_throwable {
@@ -36,7 +36,7 @@ struct outcome_throwable {
 struct outcome_loader {
   uint32_t ref;
   struct text type; /* its class */
-  struct text name; /* ClassLoader.getName(); data NULL: it has none */
+  struct text name; /* ClassLoader.getName(); data NULL: the loader has no name */
 };
 
 /* A large answer that is produced while it is sent. read appends at most about max bytes to out and returns JP_OK, or
@@ -56,22 +56,25 @@ struct outcome_out {
 
 struct outcome {
   enum outcome_kind kind;
-  struct outcome_out *outs; /* of a call or new, beside the result */
+  struct outcome_out *outs; /* changed arrays of an OP_CALL or OP_NEW, in addition to the result */
   size_t out_count;
 
   /* OUTCOME_VALUE */
-  struct text type; /* declared type where primitive, else the runtime class (Class.getName()); of null the
-                       declared type */
+  /* the declared type if it is primitive or the result is null; otherwise the runtime class
+   * (Class.getName()) */
+  struct text type;
   bool is_null;
-  uint32_t ref; /* 0: none; of an operation by_value: one of those in value */
+  uint32_t ref; /* 0: no ref; after an operation by_value: one of the refs in value */
   const struct op_callback_identity
-      *callback;  /* if the object of the ref is one; NULL: none, or value has it */
-  bool has_value; /* a scalar, or a small array beside its ref */
+      /* the identity of the callback, if the object of the ref is a callback; NULL: it is not, or `value`
+       * contains the identity */
+      *callback;
+  bool has_value; /* a scalar, or a small array in addition to its ref */
   struct op_value value;
 
   /* OUTCOME_ERROR */
   enum outcome_failure failure;
-  struct text message;        /* data.message; data NULL: the throwable has none */
+  struct text message;        /* data.message; data NULL: the throwable has no message */
   struct text throwable_type; /* data NULL: none */
   struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
   struct text reason;         /* a word by which a program recognises the failure: "stale"; data NULL: none */
@@ -82,9 +85,11 @@ struct outcome {
   /* FAILURE_NOT_FOUND: near names that the caller may use */
   struct text *suggestions;
   size_t suggestion_count;
-  struct outcome_throwable *throwable; /* frames and cause; NULL: Java threw nothing */
-  uint32_t throwable_ref;              /* the caller's ref, if the operation wants it; 0: none */
-  /* FAILURE_NOT_FOUND, where several loaders have a class of the name. Their refs are the caller's. */
+  /* the throwable with its frames and causes; NULL: Java threw nothing */
+  struct outcome_throwable *throwable;
+  uint32_t throwable_ref; /* the caller's ref, if the operation wants it; 0: none */
+  /* FAILURE_NOT_FOUND: the loaders that have a class of the name, if there are several. The caller owns their
+   * refs. */
   const struct outcome_loader *loaders;
   size_t loader_count;
 
@@ -92,8 +97,8 @@ struct outcome {
   struct outcome_body body;
 };
 
-/* The bytes of a caller's name that a message shows (arena_shorten), and of the longest message: the size of an error
- * must not depend on the request. */
+/* The number of bytes of a caller's name that a message shows (arena_shorten), and the number of bytes of the
+ * longest message. The size of an error must not depend on the request. */
 enum { OUTCOME_NAME_SHOWN = 256, OUTCOME_MESSAGE_MAX = 8192 };
 
 /* Makes *outcome the error of a request for another epoch of its session. */

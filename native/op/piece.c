@@ -1,6 +1,7 @@
 #include "op/piece.h"
 
-/* Reads an optional '-' and digits from the beginning of rest. False: there are no digits, and rest stays. */
+/* Reads an optional '-' and digits from the beginning of rest. False: there are no digits, and rest is
+ * unchanged. */
 static bool read_index(struct text *rest, int64_t *index)
 {
   bool is_negative = rest->len > 0 && rest->data[0] == '-';

@@ -13,9 +13,11 @@ enum op_piece_kind { OP_PIECE_NONE, OP_PIECE_ELEMENT, OP_PIECE_RANGE };
 
 struct op_piece {
   enum op_piece_kind kind;
-  int64_t from;        /* of an element its index; below 0: counted from the end */
-  int64_t to;          /* of a range its end, which is not in it; below 0: counted from the end */
-  bool is_open;        /* of a range: it goes to the array's end, and `to` has no meaning */
+  /* the index of an element, or the beginning of a range; below 0: counted from the end */
+  int64_t from;
+  /* the end of a range, which the range does not include; below 0: counted from the end */
+  int64_t to;
+  bool is_open;        /* the range ends at the array's end, and `to` has no meaning */
   struct text written; /* for messages; borrowed */
 };
 
@@ -28,13 +30,14 @@ static inline bool op_piece_is_meant(struct text member)
   return member.len > 0 && member.data[0] == '[';
 }
 
-/* Reads "[I]", "[I:J]", "[I:]", "[:J]" or "[:]". Open ends are the array's, numbers of more than 64 bits the
- * nearest that fits. False: it is none of these. */
+/* Reads "[I]", "[I:J]", "[I:]", "[:J]" or "[:]". An omitted number means the beginning or the end of the
+ * array. A number of more than 64 bits becomes the nearest number that fits. False: the text has none of
+ * these forms. */
 bool op_piece_parse(struct text written, struct op_piece *piece);
 
 /*
- * Finds the elements in an array of `length` elements: from *from, *count of them. False if an index is
- * beyond the array; an end before its beginning is none, and such a range is empty.
+ * Finds the elements in an array of `length` elements: *count elements, beginning with the element *from.
+ * False: an index is beyond the array. A range whose end is before its beginning is allowed and empty.
  */
 bool op_piece_locate(const struct op_piece *piece, int32_t length, int32_t *from, int32_t *count);
 

@@ -78,12 +78,14 @@ static void store_float(float decimal, char letter, void *out)
     *(double *)out = decimal;
 }
 
-/* Digits beyond the type's range become infinite and do not fit; an infinity without digits was intended. */
+/* A number with digits that becomes infinite is out of range and does not fit. An infinity without digits was
+ * intended. */
 static enum op_scalar_fit store_decimal(const struct op_value *value, char letter, void *out)
 {
   bool has_digits = value->literal.data != NULL;
   double stored = value->decimal;
-  /* Straight from the digits where there are any: a number must not be rounded twice. */
+  /* If there are digits, the number is converted directly from the digits, because a number must not be
+   * rounded twice. */
   if (has_digits && (letter == 'F' || value->suffix == 'f'))
     stored = decimal_to_float(value->literal);
   else if (has_digits)
@@ -120,7 +122,7 @@ static enum op_scalar_fit read_number(const struct op_value *value, char letter,
   return value->kind == OP_BIG_INTEGER ? OP_SCALAR_RANGE : OP_SCALAR_FRACTION;
 }
 
-/* JSON has no numbers for these three; Java's words are accepted. */
+/* JSON has no numbers for NaN and the two infinities, so Java's words for them are accepted. */
 static bool find_special(struct text text, float *out)
 {
   static const struct {

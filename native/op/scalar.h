@@ -17,8 +17,9 @@
 
 enum op_scalar_fit {
   OP_SCALAR_FITS,
-  OP_SCALAR_NULL,     /* null for a primitive */
-  OP_SCALAR_RANGE,    /* the right kind, out of range; for a char: not one UTF-16 unit */
+  OP_SCALAR_NULL, /* null for a primitive */
+  /* the value has the right kind but is out of range; for a char, the text is not one UTF-16 unit */
+  OP_SCALAR_RANGE,
   OP_SCALAR_FRACTION, /* a fraction or an exponent for an integer type */
   OP_SCALAR_SUFFIX,   /* the number's suffix is of a type that does not fit */
   OP_SCALAR_KIND      /* a value of another kind */
@@ -28,17 +29,18 @@ enum op_scalar_fit {
  * fits, the content of out means nothing. */
 enum op_scalar_fit op_scalar_read(const struct op_value *value, char letter, void *out);
 
-/* Why a value does not fit, for messages: "out of range"; "" where it does. */
+/* Returns why a value does not fit, for messages: "out of range"; "" if the value fits. */
 const char *op_scalar_reason(enum op_scalar_fit fit);
 
 /* The primitive type of a value without a declared type; 0 for text, null, an integer beyond 64 bits, and
- * values that are no scalars. */
+ * values that are not scalars. */
 char op_scalar_infer(const struct op_value *value);
 
-/* Gives the value the number and its suffix, and keeps its declared type. The literal is borrowed, and is not
- * converted: op_scalar_read does that, once a primitive is wanted. */
+/* Sets the number and the suffix of the value, and keeps its declared type. The literal is borrowed.
+ * op_scalar_read converts it when a primitive is wanted. */
 void op_scalar_set_number(struct op_value *value, const struct number *number);
-/* Gives the value NaN or an infinity, as Java writes these. False: the text is none of them. */
+/* Sets the value to NaN or an infinity, if the text is NaN or an infinity in Java's form. False: the text is
+ * neither. */
 bool op_scalar_set_special(struct op_value *value, struct text text);
 
 #endif

@@ -20,7 +20,7 @@ enum {
 };
 
 struct op_session_key {
-  uint64_t serial; /* names a session without a key in the log; is not compared; 0: none */
+  uint64_t serial; /* the number that the log shows for a session without a key; is not compared; 0: none */
   size_t length;   /* 0: no key */
   uint8_t bytes[OP_SESSION_KEY_HEAD + OP_ROUTING_ID_MAX];
 };
@@ -32,8 +32,8 @@ bool op_session_key_routing_id(struct op_session_key *key, uint32_t principal,
                                struct text routing_id) JP_MUST_CHECK;
 /* Reads the `peer-id` in the bytes of a key; false: they are a routing id. */
 bool op_session_key_read_peer_id(const uint8_t *bytes, size_t length, struct uuid *peer_id) JP_MUST_CHECK;
-/* Writes the name of the session in the log: the UUID of a peer-id; "zmq:" and a routing id in hexadecimal; "#" and
- * the serial of a session without a key; "" where the serial is 0, too. */
+/* Writes the name of the session in the log: the UUID of a peer-id; "zmq:" and a routing id in hexadecimal;
+ * "#" and the serial of a session without a key; "" if there is neither a key nor a serial. */
 void op_session_key_describe(const struct op_session_key *key, char out[OP_SESSION_NAME_MAX]);
 
 #endif

@@ -17,7 +17,7 @@ static const char *const reserved_words[] = {
 };
 enum { RESERVED_WORDS = sizeof reserved_words / sizeof reserved_words[0] };
 
-/* Names that an argument may carry without their package. Sorted. */
+/* Names that an argument may use without their package. Sorted. */
 static const struct short_name {
   const char *name;
   struct text full;
@@ -144,7 +144,8 @@ static bool is_class_name(struct text name)
     }
     bool is_digit = c >= '0' && c <= '9';
     bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
-    /* Every character beyond ASCII passes: the class lookup finds out which of them are letters to Java. */
+    /* Every character beyond ASCII is accepted, because the search for the class finds out which characters
+     * Java accepts. */
     if (!is_letter && ((unsigned char)c & 0x80) == 0 && (!is_digit || at_start))
       return false;
     at_start = false;
@@ -169,7 +170,7 @@ static bool read_binary_array(struct text *name, size_t *count, const struct pri
   return true;
 }
 
-/* Reads the syntax common to arguments and targets. */
+/* Reads the syntax that arguments and targets share. */
 static enum jp_status parse(struct text written, struct op_type *type, struct jp_error *error)
 {
   const struct primitive *primitive = NULL;

@@ -10,19 +10,20 @@
 
 /* The longest name that a class file can give a class or a member (JVMS 4.4.7), in bytes. */
 enum { OP_NAME_MAX = 65535 };
-/* The longest type that a caller may write: such a name with the brackets of an array. A longer text is refused
- * before any rule of the policy is checked. */
+/* The longest type that a caller may write: the longest class name with the brackets of an array. A longer
+ * text is refused before any rule of the policy is checked. */
 enum { OP_TYPE_TEXT_MAX = OP_NAME_MAX + 1024 };
-/* The dimensions of an array type that a caller may name freely. The JVM makes a class for each dimension and keeps
- * it as long as the element's class, so that each class name would otherwise allow 255 more (JVMS 4.3.2). */
+/* The dimensions of an array type that a caller may name freely. The JVM makes a class for each dimension,
+ * and keeps it as long as the element's class. Without this limit, each class name would allow 255 more
+ * classes (JVMS 4.3.2). */
 enum { OP_NAMED_DIMENSIONS_MAX = 8 };
 
 struct op_type {
-  /* The element type (of all dimensions): 'Z' 'B' 'C' 'S' 'I' 'J' 'F' 'D' for a primitive, 'V' for void,
-   * 'L' for a class. */
+  /* The innermost element type: 'Z' 'B' 'C' 'S' 'I' 'J' 'F' 'D' for a primitive, 'V' for void, 'L' for a
+   * class. */
   char base;
   unsigned dimensions; /* 0 to 255 */
-  /* base 'L': the class's binary name with dots ("java.util.Map$Entry"); else the keyword */
+  /* the class's binary name with dots ("java.util.Map$Entry") if base is 'L'; otherwise the keyword */
   struct text name;
 };
 
@@ -35,22 +36,21 @@ struct op_type {
 enum jp_status op_type_parse_argument(struct text written, struct op_type *type,
                                       struct jp_error *error) JP_MUST_CHECK;
 
-/* Reads the `type` of a request, its target: nothing is completed, and a primitive is a reserved word, while
- * an array of primitives is a type. Same errors. */
+/* Reads the `type` of a request, which is its target. No package is completed. A primitive is refused as a
+ * reserved word, but an array of primitives is a type. The errors are those of op_type_parse_argument. */
 enum jp_status op_type_parse_target(struct text written, struct op_type *type,
                                     struct jp_error *error) JP_MUST_CHECK;
 
-/* "int[][]", "java.lang.String[]": the name that a policy, a message or a result's list of candidates shows.
- */
+/* Returns the name that a policy, a message or a result's list of candidates shows: "int[][]",
+ * "java.lang.String[]". */
 struct text op_type_source_name(const struct op_type *type, struct arena *arena);
 /* "[[I", "[Ljava.lang.String;", "java.lang.String", "int": the result of Class.getName(). data NULL: no memory.
  */
 struct text op_type_binary_name(const struct op_type *type, struct arena *arena);
 /*
  * Reads one JVM field descriptor (JVMS 4.3.2), or the V of a method without result, from the start of
- * *descriptor and moves *descriptor past it. A '.' in it, which JVMTI writes in the signature of a hidden
- * class, becomes the '/' that Class.getName() shows there. JP_INVALID, and JP_NO_MEMORY; *descriptor then
- * stays.
+ * *descriptor and moves *descriptor past it. JVMTI writes a '.' in the signature of a hidden class. This '.'
+ * becomes a '/', as in Class.getName(). JP_INVALID, JP_NO_MEMORY: *descriptor is unchanged.
  */
 enum jp_status op_type_parse_descriptor(struct text *descriptor, struct arena *arena,
                                         struct op_type *type) JP_MUST_CHECK;

@@ -3,12 +3,12 @@
 /*
  * A value between a codec and Java: an argument, an element of an argument, or a result.
  *
- * It knows neither JSON nor Colfer nor JNI. A value is typed: its kind says which member of the union holds it. A
- * number that a codec read from text and that is no 64-bit integer has its digits as a literal instead:
- * op_scalar_read converts them when a primitive is needed, so that a refused request costs no conversion, and Java
- * can read the digits itself. A codec with binary numbers sets the member and leaves the literal absent. All pointers
- * of a value are borrowed from the request's bytes or arena, and valid until that arena is reset. Plain data, one
- * thread.
+ * It knows neither JSON nor Colfer nor JNI. A value is typed: its kind says which member of the union holds
+ * it. A number that a codec reads from text, and that does not fit into 64 bits as an integer, keeps its
+ * digits as a literal. op_scalar_read converts the digits only when a primitive is needed, so that a refused
+ * request costs no conversion, and Java can read the digits itself. A codec with binary numbers sets the
+ * member and leaves the literal absent. All pointers of a value are borrowed from the request's bytes or
+ * arena, and valid until that arena is reset. Plain data, one thread.
  */
 #include "base/arena.h"
 #include "base/text.h"
@@ -20,19 +20,21 @@
 enum op_value_kind {
   OP_NULL,
   OP_BOOLEAN,     /* boolean */
-  OP_INTEGER,     /* integer; literal: only for -0, which is another double than 0 */
+  OP_INTEGER,     /* integer; integer; literal: set only for -0, because -0 as a double differs from 0 */
   OP_BIG_INTEGER, /* literal: a whole number beyond 64 bits. Requests only */
-  OP_FLOAT,       /* as OP_DOUBLE; a float holds the decimal exactly */
-  OP_DOUBLE,      /* literal: its digits, where it was read from text; otherwise decimal */
-  OP_CHAR,        /* integer holds one UTF-16 unit. Results only */
-  OP_TEXT,        /* text */
-  OP_REF,         /* ref: an object of the session */
-  OP_LIST,        /* list */
-  OP_MAP,         /* map: keys as text, in the order of the request, only the last value of a repeated key */
-  OP_PACKED,      /* packed: a one-dimensional array of primitives */
-  OP_TYPED_TEXT,  /* text: a value of the class or primitive `type`. Results only */
-  OP_DOCUMENT,    /* text: JSON that rpc/meta has written already, the same in every codec. Results only */
-  OP_CALLBACK /* callback: an object of the client, of the declared type where there is one. Requests only */
+  OP_FLOAT,       /* as OP_DOUBLE, if a float can represent the decimal exactly */
+  /* literal: the digits, if the number was read from text; otherwise `decimal` is the number */
+  OP_DOUBLE,
+  OP_CHAR,       /* integer holds one UTF-16 unit. Results only */
+  OP_TEXT,       /* text */
+  OP_REF,        /* ref: an object of the session */
+  OP_LIST,       /* list */
+  OP_MAP,        /* map: keys as text, in the order of the request, only the last value of a repeated key */
+  OP_PACKED,     /* packed: a one-dimensional array of primitives */
+  OP_TYPED_TEXT, /* text: a value of the class or primitive `type`. Results only */
+  OP_DOCUMENT,   /* text: JSON that rpc/meta has written already, the same in every codec. Results only */
+  /* callback: an object of the client, of the declared type, if a type is declared. Requests only */
+  OP_CALLBACK
 };
 
 /* How an OP_PACKED in a result is written. */
@@ -52,22 +54,24 @@ struct op_entry;
 struct op_callback {
   int64_t id; /* from 1 */
   const struct text *interfaces;
-  size_t interface_count; /* 0: the declared type is the interface, or else the parameter's */
+  /* 0: the interface is the declared type or, without a declared type, the parameter's type */
+  size_t interface_count;
   const struct text *overrides;
-  size_t override_count; /* default methods that are sent, too */
-  int arity;             /* parameters of its functional method; -1: unknown */
+  size_t override_count; /* the number of default methods that are also sent to the client */
+  int arity;             /* the number of parameters of its functional method; -1: unknown */
   bool is_oneway;
   bool borrows;
   bool sends_origin;
 };
 
-/* The client and the client's id of an object that Java knows as a proxy: in a result, beside its ref. */
+/* For a result that is a proxy of a client's object: the client and the client's id of the object, in
+ * addition to the ref of the proxy. */
 struct op_callback_identity {
   int64_t id;
   uint64_t client; /* the number of that client in `control session` */
 };
 
-/* A long text that several values share, with the String that jni made for the first of them. */
+/* A long text that several values share, with the String that jni has made for the first of these values. */
 struct op_shared_text {
   struct text text;
   void *string; /* a global reference of jni's; NULL: none was made yet */
@@ -77,17 +81,17 @@ struct op_value {
   enum op_value_kind kind;
   /* The suffix that a number carried in its request, in lower case (d, f or l), or 0. */
   char suffix;
-  bool is_members_type; /* type is the member's, found by the codec, not the caller's */
-  /* Of a number in a list without a declared type: 'J' becomes a Long, 'L' a BigInteger; 0: its size decides. Only
-   * for an OP_INTEGER without a suffix. */
+  bool is_members_type; /* the codec has found `type` from the member; the caller did not declare it */
+  /* For a number in a list without a declared type: 'J': it becomes a Long; 'L': it becomes a BigInteger; 0:
+   * its size decides. Only for an OP_INTEGER without a suffix. */
   char widened;
   enum op_out out; /* of a list or an OP_PACKED in a request */
-  /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is NULL if
-   * none was declared. Of an OP_REF in a result: the class of an object that has no value, or of any object if the
-   * request asks for types; else data NULL. */
+  /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is
+   * NULL if no type was declared. For an OP_REF in a result: the class of the object, if the object has no
+   * value or the request asks for types; otherwise data is NULL. */
   struct text type;
   /* A number's digits as written, without its suffix; data is NULL if the kind needs none. Of an OP_REF in a
-   * result: a text beside the ref, data NULL: none. */
+   * result: the text that is sent with the ref; data NULL: no text. */
   struct text literal;
   union {
     bool boolean;
@@ -105,7 +109,7 @@ struct op_value {
       };
       size_t length;
       const struct op_callback_identity
-          *callback_identity; /* results only; NULL: it is no client's callback */
+          *callback_identity; /* results only; NULL: the object is not a client's callback */
     };
     const struct op_callback *callback;
     struct {
@@ -115,7 +119,8 @@ struct op_value {
     struct {
       struct op_entry *entries;
       size_t count;
-      /* The keys without a declared type: a primitive's letter for its wrapper, 'L' for a BigInteger; 0: Strings. */
+      /* The class of the keys, if no type is declared for them: the letter of a primitive means its wrapper,
+       * 'L' means BigInteger, and 0 means String. */
       char keys;
     } map;
     struct {
@@ -146,8 +151,8 @@ static inline bool op_value_is_number(const struct op_value *value)
   }
 }
 
-/* The digits of a number, without suffix: as written, or as Java's toString writes the value. Borrowed from the
- * value, or in the arena; data NULL: no memory. */
+/* Returns the digits of a number without its suffix, as written or as Java's toString writes the value.
+ * Borrowed from the value, or in the arena; data NULL: no memory. */
 struct text op_value_digits(const struct op_value *number, struct arena *arena);
 
 #endif

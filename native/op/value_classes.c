@@ -30,6 +30,6 @@ bool value_class_is_container(struct text name)
 {
   const struct value_class *row = value_class_find(name);
   bool is_made_of_another =
-      row != NULL && row->made != NULL; /* java.lang.Iterable, whose objects are ArrayLists */
+      row != NULL && row->made != NULL; /* for example java.lang.Iterable, for which an ArrayList is made */
   return is_made_of_another || text_starts_with(name, TEXT("java.util."));
 }

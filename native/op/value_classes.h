@@ -11,11 +11,12 @@
 
 /* How a value becomes an object of a class, where the name of the class determines it. */
 enum class_maker {
-  MAKER_OTHER,   /* the name does not: an enum, a collection, or a class that accepts only refs */
+  /* the name does not determine it: an enum, a collection, or a class that accepts only refs */
+  MAKER_OTHER,
   MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: the class that the value's form suggests */
   MAKER_STRING,  /* java.lang.String */
   MAKER_WRAPPER, /* Integer, Boolean, ... */
-  MAKER_ARRAY,   /* of no row */
+  MAKER_ARRAY,   /* not the number of a row */
   MAKER_LIST,    /* a new object of the class `made`, filled with add */
   MAKER_MAP,     /* a new object of the class `made`, filled with put */
   MAKER_PARSE,   /* from text, by the static method `method` of the class */
@@ -23,29 +24,30 @@ enum class_maker {
   MAKER_CLASS      /* java.lang.Class, by its name */
 };
 
-/* The text of an object: an argument of the class may be given as the same text. Its toString runs no code of an
- * application: the class is final, or only objects of the class itself, not of a subclass, have the text. */
+/* The text of an object. An argument of the class may be given as the same text. The object's toString runs
+ * no code of an application, because the class is final, or because only objects of the class itself have the
+ * text, and objects of subclasses do not. */
 enum class_text {
   CLASS_TEXT_NONE,
-  CLASS_TEXT_NAME,     /* an enum: the name of the constant; of no row */
+  CLASS_TEXT_NAME,     /* an enum: the name of the constant; enums have no row */
   CLASS_TEXT_STRING,   /* the result of toString of a final class of the JDK */
-  CLASS_TEXT_YEAR,     /* the same, changed so that the class's own parse accepts it */
+  CLASS_TEXT_YEAR,     /* the result of toString, changed so that the class's own parse accepts it */
   CLASS_TEXT_INTEGER,  /* BigInteger itself, whose digits are bounded */
-  CLASS_TEXT_DECIMAL,  /* the same for BigDecimal */
+  CLASS_TEXT_DECIMAL,  /* BigDecimal itself, whose digits are bounded */
   CLASS_TEXT_OPTIONAL, /* the text, or the value, of its content */
   CLASS_TEXT_CLASS     /* the name of the class */
 };
 
-/* The numbers that a class accepts beside texts. */
+/* The numbers that a class accepts as well as texts. */
 enum class_numbers {
   CLASS_NUMBERS_NONE,
-  CLASS_NUMBERS_WHOLE, /* except those for which a double is inferred */
+  CLASS_NUMBERS_WHOLE, /* except numbers for which a double is inferred */
   CLASS_NUMBERS_ALL
 };
 
 /* The description of the values of a class. */
 enum class_schema {
-  CLASS_SCHEMA_NONE, /* a ref, or by its supertypes a collection or a map */
+  CLASS_SCHEMA_NONE, /* a ref; or a collection or a map, if a supertype says so */
   /* A JSON form of its own. */
   CLASS_SCHEMA_ANY,
   CLASS_SCHEMA_NULL,
@@ -57,9 +59,9 @@ enum class_schema {
   CLASS_SCHEMA_INT,
   CLASS_SCHEMA_INTEGER,
   CLASS_SCHEMA_NUMBER,
-  CLASS_SCHEMA_FORMS, /* the number of those before */
+  CLASS_SCHEMA_FORMS, /* the number of classes in earlier rows */
   /* Given as text. */
-  CLASS_SCHEMA_TEXT,        /* and its results are texts */
+  CLASS_SCHEMA_TEXT,        /* a result is a text */
   CLASS_SCHEMA_TEXT_OR_REF, /* a result may be a ref: it has too many digits, or is of a subclass */
   CLASS_SCHEMA_CLASS,       /* a result is a ref */
   CLASS_SCHEMA_OPTIONAL     /* given as a ref; a result is its content */
@@ -87,11 +89,12 @@ const struct value_class *value_class_find(struct text name);
 /* The row of a class whose maker is not MAKER_OTHER. NULL: none. */
 const struct value_class *value_class_find_maker(struct text name);
 
-/* Whether the class carries values and runs no code of an application (docs/policy.md, "What arguments name"). */
+/* True if objects of the class only contain values and run no code of an application (docs/policy.md, "What
+ * arguments name"). */
 bool value_class_needs_no_rule(struct text name);
 
-/* True for the classes of java.util and the packages below it, and for their supertypes for which an argument becomes
- * such a collection or map. */
+/* True for the collections and maps of java.util and of its subpackages, and for each of their supertypes to
+ * which an argument can be converted as a collection or map. */
 bool value_class_is_container(struct text name);
 
 /* Sorted by text_order. Made by tools/value-classes. */

@@ -4,14 +4,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A writer away from home polls `taken` once in so many bytes. The poll is slow: it reads a line that the other side
- * writes all the time. */
+/* A writer that is not at the beginning of the ring polls `taken` once in this many bytes. The poll is slow:
+ * it reads a line that the other side writes all the time. */
 enum { HOME_POLL_EVERY = 1024 };
 
 /* Lines of a small frame, which are prefetched from the other side's cache together. */
 enum { CACHE_LINE = 64, FETCHED_LINES = 4 };
 
-/* The lines that this side reads next. */
+/* Prefetches the lines that this side reads next. */
 static void fetch_to_read(const struct ring_reader *reader)
 {
   size_t available = (size_t)(reader->written - reader->position);
@@ -35,7 +35,7 @@ void ring_writer_prepare(const struct ring_writer *writer)
   fetch_line_to_write(writer->bytes + writer->offset);
 }
 
-/* The lines that this side writes next, after the line that the other side is about to read. */
+/* Prefetches the lines that this side writes next, but not the line that the other side is about to read. */
 static void fetch_to_write(const struct ring_writer *writer)
 {
   size_t offset = writer->offset / CACHE_LINE * CACHE_LINE + CACHE_LINE;
@@ -87,7 +87,7 @@ void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind)
   buffer_append(out, zeros, count_padding(length));
 }
 
-/* The other side may not have read less than before, nor more than was published. */
+/* The ring is broken if the other side has read less than before, or more than was published. */
 static void poll_taken(struct ring_writer *writer)
 {
   uint64_t taken = ring_poll_position(&writer->other->taken);
@@ -119,7 +119,7 @@ static void advance_writer(struct ring_writer *writer, size_t count)
     writer->offset = 0;
 }
 
-/* There is room for it. */
+/* The ring must have room for the bytes. */
 static void copy_into_ring(struct ring_writer *writer, const char *bytes, size_t count)
 {
   size_t to_end = writer->size - writer->offset;
@@ -145,8 +145,8 @@ static size_t write_some(struct ring_writer *writer, const char *bytes, size_t c
   return count;
 }
 
-/* True if home has room for the frame, and after it for the skipped part and all that is in flight: the frame need
- * not wait because of the way home. */
+/* True if the home has room for the frame, and also for the skipped part and all bytes in flight. In that
+ * case the frame need not wait because the writer goes home. */
 static bool is_home_free(const struct ring_writer *writer, size_t frame_size)
 {
   size_t in_flight = (size_t)(writer->position - writer->taken);
@@ -171,7 +171,7 @@ static void go_home(struct ring_writer *writer, size_t frame_size)
   size_t reach = writer->reach;
   if (skipped > 0)
     advance_writer(writer, skipped);
-  writer->reach = reach; /* nothing was written there */
+  writer->reach = reach; /* nothing was written above `reach` */
   writer->home_poll_at = writer->position;
 }
 
@@ -195,7 +195,7 @@ size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count)
   return done;
 }
 
-/* Continues the current frame; true if all bytes went into the ring. */
+/* Continues the current frame. True: all bytes were written into the ring. */
 static bool write_part(struct ring_writer *writer, const char *bytes, size_t count, struct buffer *rest)
 {
   size_t written = write_some(writer, bytes, count);
@@ -204,7 +204,8 @@ static bool write_part(struct ring_writer *writer, const char *bytes, size_t cou
   return written == count;
 }
 
-/* As write_part, but publishes each piece, so that the other side reads it while the next one is written. */
+/* The same as write_part, but publishes each piece, so that the other side reads a piece while the next piece
+ * is written. */
 static bool write_pieces(struct ring_writer *writer, struct text payload,
                          const struct ring_notifier *notifier, struct buffer *rest)
 {
@@ -291,7 +292,7 @@ bool ring_writer_release_pages(struct ring_writer *writer)
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   size_t begin = ((uintptr_t)(writer->bytes + RING_HOME) + page - 1) / page * page - (uintptr_t)writer->bytes;
   size_t end = ((uintptr_t)(writer->bytes + writer->size)) / page * page - (uintptr_t)writer->bytes;
-  /* If the system refuses, the pages stay: nothing depends on their release. */
+  /* If the system refuses, the pages are not released: nothing depends on their release. */
   if (begin < end && begin < writer->reach)
     (void)madvise(writer->bytes + begin, end - begin, MADV_REMOVE);
   writer->reach = 0;
@@ -310,7 +311,7 @@ bool ring_reader_poll_within(struct ring_reader *reader, size_t most)
   uint64_t written = ring_poll_position(&reader->other->written);
   if (reader->is_broken || written == reader->written)
     return false;
-  /* The position may only grow, and stay within the ring. */
+  /* The position may only grow, and must be within the ring. */
   uint64_t available = written - reader->position;
   uint64_t before = reader->written - reader->position;
   if (available > reader->size || available < before) {
@@ -334,7 +335,7 @@ static void advance_reader(struct ring_reader *reader, size_t count)
     reader->offset -= reader->size;
 }
 
-/* Padding is consumed with the payload, or its writer would not see an empty ring. */
+/* Consumes the padding together with the payload. Otherwise the writer would not see an empty ring. */
 static void consume_padding(struct ring_reader *reader)
 {
   if (ring_reader_available(reader) < reader->padding)
@@ -343,7 +344,7 @@ static void consume_padding(struct ring_reader *reader)
   reader->padding = 0;
 }
 
-/* A skip frame is published as a whole, but the last poll may have seen a part of it. */
+/* A skip frame is published as a whole, but at the last poll only a part of it may have been visible. */
 static enum ring_found skip_frame(struct ring_reader *reader, size_t length)
 {
   size_t size = ring_frame_size(length);

@@ -1,23 +1,25 @@
 #ifndef JPEER_RING_RING_H
 #define JPEER_RING_RING_H
 /*
- * Two rings of bytes in memory that a peer and a client share (ring/region.h): one to the peer, one to the client,
- * each with one writer and one reader. Messages travel as frames. Knows no socket: where a function says that the
- * other side must be notified, the caller does so.
+ * Two rings of bytes in memory that a peer and a client share (ring/region.h). One ring leads to the peer and
+ * the other ring to the client. Each ring has one writer and one reader. Messages are sent as frames. This
+ * module uses no socket: if a function returns that the other side must be notified, the caller notifies the
+ * other side.
  *
- * Nothing that the other side writes is trusted. A side keeps its own positions in private memory. Each poll reads
- * the other side's position once and checks it against them; a frame's head is read once. A payload is copied out
- * before it is parsed; the other side may change its own message until then. A wrong position or frame makes the ring
- * `is_broken` for good: its functions then find and consume nothing.
+ * Nothing that the other side writes is trusted. A side keeps its own positions in private memory. Each poll
+ * reads the other side's position once and checks it against this side's own positions. A frame's head is
+ * read once. A payload is copied before it is parsed, because the other side can change a payload in the
+ * ring. After a wrong position or frame, the ring is `is_broken` for ever, and its functions find and consume
+ * nothing.
  *
  * Shape: a control page, the ring to the peer, the ring to the client. Positions count bytes and only grow. A
  * frame is a head of 8 bytes (uint32 length, uint32 kind; the machine's byte order, which is little-endian
- * everywhere), the payload, and zeros up to a multiple of 8, so that a head never crosses the end of the ring.
- * A frame may be longer than the ring and is then written and read in pieces.
+ * everywhere), the payload, and zeros up to a multiple of 8, so that a head never crosses the end of the
+ * ring. A frame that is longer than the ring is written and read in pieces.
  *
- * Home: a writer that would leave the first RING_HOME bytes goes back to the ring's beginning, by a skip frame over
- * the rest, if little is in flight, so that a connection with small messages touches few pages.
- * ring_writer_release_pages releases the pages that larger messages have touched.
+ * Home: the first RING_HOME bytes of a ring. Before a writer leaves the home, it writes a skip frame over the
+ * rest of the ring and continues at the beginning, if little is in flight. This way a connection with small
+ * messages touches few pages. ring_writer_release_pages releases the pages that larger messages have touched.
  *
  * A writer or a reader belongs to one thread at a time.
  */
@@ -34,23 +36,26 @@ enum { RING_VERSION = 1 };
 #define RING_MAGIC UINT64_C(0x6d687372656570a6) /* bytes a6 "peershm" */
 
 enum ring_kind {
-  RING_JSON = 1,      /* a JSON message, or the end of one of which RING_JSON_PART brought the beginning */
+  RING_JSON = 1,      /* a JSON message, or the last part of a message that began with RING_JSON_PART */
   RING_SKIP = 2,      /* skipped; published as a whole */
-  RING_JSON_PART = 3, /* of a message that continues in the next frame; from the peer only */
-  RING_END = 4        /* why the connection ends, as text: the last frame; from the peer only */
+  RING_JSON_PART = 3, /* a part of a message that continues in the next frame; sent only by the peer */
+  RING_END = 4        /* the last frame: a text that says why the connection ends; sent only by the peer */
 };
 
-/* The words in shared memory that one side writes and the other one reads. `taken` has a line of its own: it changes
- * with each message, and the other side rarely reads it. */
+/* The words in shared memory that one side writes and the other side reads. `taken` has a line of its own: it
+ * changes with each message, and the other side rarely reads it. */
 struct ring_side {
-  alignas(RING_LINE) ring_position written; /* how far it has written its ring */
-  ring_word sleeps;                         /* the number of a sleep until the other's `written` changes */
-  ring_word wants_room;                     /* the same for the other's `taken` */
-  ring_word processor;                      /* 1 + the processor on which it ran last; 0: unknown; a hint */
-  alignas(RING_LINE) ring_position taken;   /* how far it has read the other's ring */
+  alignas(RING_LINE) ring_position written; /* how far this side has written its ring */
+  /* the number of a sleep in which this side waits for the other side's `written` */
+  ring_word sleeps;
+  /* the number of a sleep in which this side waits for the other side's `taken` */
+  ring_word wants_room;
+  /* a hint: 1 + the processor on which this side ran last; 0: unknown */
+  ring_word processor;
+  alignas(RING_LINE) ring_position taken; /* how far this side has read the other side's ring */
 };
 
-/* The control page. The first line is the peer's, written once. */
+/* The control page. The peer writes the first line, once. */
 struct ring_control {
   uint64_t magic;
   uint32_t version;
@@ -63,15 +68,15 @@ struct ring_control {
 _Static_assert(sizeof(struct ring_side) == 256, "the shape of the control page is fixed");
 _Static_assert(offsetof(struct ring_control, peer) == 384, "the shape of the control page is fixed");
 
-/* A side's end of the ring that it writes, in private memory. */
+/* The writing end of a ring, in the private memory of the side that writes. */
 struct ring_writer {
   char *bytes;
   size_t size;
   struct ring_side *mine;
   struct ring_side *other;
   uint64_t position;     /* written so far */
-  size_t offset;         /* of position in the ring */
-  uint64_t published;    /* position, as published last */
+  size_t offset;         /* the offset of `position` in the ring */
+  uint64_t published;    /* the position that was published last */
   uint64_t taken;        /* by the other side, at the last poll */
   uint64_t home_poll_at; /* `taken` is not polled for the way home before this position */
   size_t left;           /* bytes still missing of the current frame */
@@ -81,7 +86,7 @@ struct ring_writer {
   bool is_broken;
 };
 
-/* A side's end of the ring that it reads, in private memory. */
+/* The reading end of a ring, in the private memory of the side that reads. */
 struct ring_reader {
   char *bytes; /* only read */
   size_t size;
@@ -152,7 +157,8 @@ enum ring_found {
 
 /* Reads the head of the next frame. The previous frame's payload must have been read. */
 enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_t *length);
-/* Copies bytes of the payload, as many as have arrived, which may be 0. reader->left is the number still missing. */
+/* Copies the bytes of the payload that have arrived; their number may be 0. reader->left is the number still
+ * missing. */
 size_t ring_read(struct ring_reader *reader, char *into, size_t count);
 /* Polls the other side's position. True if it has written more since the last poll. */
 bool ring_reader_poll(struct ring_reader *reader);

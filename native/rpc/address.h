@@ -1,13 +1,13 @@
 #ifndef JPEER_RPC_ADDRESS_H
 #define JPEER_RPC_ADDRESS_H
 /*
- * The address of a client, for the limits per address, and for what the client is known by. Plain data, filled in by
- * the transport.
+ * The address of a client, for the limits per address, and for identifying the client in logs. Plain data,
+ * filled in by the transport.
  *
- * An IPv4 address is four bytes, also when received as an IPv4-mapped IPv6 address. Of an IPv6 address only
- * the first eight bytes count, because a client usually has a network of that size. The address of a client of a Unix
- * socket is its user: a byte 0 and the number. No bytes: the client has no address. All clients without an address share
- * one limit.
+ * An IPv4 address is four bytes, even if it was received as an IPv4-mapped IPv6 address. An IPv6 address is
+ * its first eight bytes, because a client usually has a network of that size. The address of a client of a
+ * Unix socket is its user: a byte 0 and the number. No bytes: the client has no address. All clients without
+ * an address share one limit.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ static inline struct rpc_address rpc_address_of_user(uint32_t user)
   return address;
 }
 
-/* False: the address is none of a user. */
+/* False: the address does not name a user. */
 static inline bool rpc_address_user(const struct rpc_address *address, uint32_t *user)
 {
   if (address->length != RPC_ADDRESS_USER)

@@ -28,7 +28,8 @@ void rpc_call_watch_fini(struct rpc_call_watch *watch)
 enum rpc_call_cause rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread)
 {
   pthread_mutex_lock(&watch->lock);
-  (void)in_call_end(&watch->word); /* false: the call ended without a visitor */
+  /* the result is not needed: false means that the call has ended without a visitor */
+  (void)in_call_end(&watch->word);
   if (watch->given.name != NULL)
     jvm_thread_restore_name(thread, &watch->given);
   if (watch->interrupt == RPC_INTERRUPT_SENT)
@@ -82,8 +83,8 @@ void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *in
   pthread_mutex_unlock(&watch->lock);
 }
 
-/* Without the lock, because the interrupt may run code of the application, which may call the client again: nobody else
- * interrupts the thread, since its interrupt was sent. */
+/* Without the lock, because the interrupt may run code of the application, which may call the client again:
+ * no other thread interrupts this thread, because the state already says that the interrupt was sent. */
 void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread)
 {
   struct rpc_call_watch *watch = own;
@@ -185,8 +186,8 @@ bool rpc_call_hold(void *context, struct rpc_worker *worker)
   return begin_visit(&worker->watch);
 }
 
-/* A new call may have begun since the watcher checked: the name is then that of the new call, whose end
- * removes it. */
+/* A new call may have begun since the watcher checked: in that case the name belongs to the new call, whose
+ * end removes the name. */
 void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *held)
 {
   (void)context;
@@ -292,7 +293,7 @@ static bool is_known(const struct rpc_call_watch *watch)
   return watch->is_timed && watch->timed_call == atomic_load_explicit(&watch->calls, memory_order_relaxed);
 }
 
-/* In a visit. */
+/* Called by a visitor. */
 static void note_deadline(struct rpc_call_watch *watch, const struct rpc_peer *peer, int64_t since_ms)
 {
   const int64_t timeout_ms = find_timeout(peer->config.limits.call_timeout_ms, watch->operation);
@@ -353,7 +354,8 @@ int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t
   return first_ms;
 }
 
-/* The call at this level, visited; NULL: there is none, or another visitor is there. `outermost` is visited. */
+/* Visits the call at this level. NULL: there is no call, or another thread visits it. The caller visits
+ * `outermost`. */
 static struct rpc_call_watch *visit_level(struct rpc_call_watch *outermost, uint32_t level)
 {
   struct rpc_call_watch *watch = outermost;

@@ -1,17 +1,18 @@
 #ifndef JPEER_RPC_CALL_WATCH_H
 #define JPEER_RPC_CALL_WATCH_H
 /*
- * What other threads can see of the call that a worker's thread is in: which member, for which client, and for how
- * long. The thread writes a few words for each call. A thread that wants to read them visits the call as
- * base/in_call.h says, so that the texts to which they point stay valid while it reads.
+ * Shows other threads the call that a worker's thread is in: the member, the client, and the time. The
+ * worker's thread writes a few words for each call. A thread that wants to read these words visits the call
+ * (base/in_call.h), so that the texts to which the words point remain valid during the visit. Such a thread
+ * is a visitor.
  *
  * A call that has lasted RPC_LONG_CALL_MS gives its thread a name, which the end of the call removes:
  * "rpc-3 session 17 java.lang.Thread.sleep". 17 is the client's number, which `control session` returns; a `peer-id`
- * would be a secret. A thread that Java code has named before keeps that name, and a name that Java code sets later
- * stays when the call ends. Threads of executors are not named.
+ * would be a secret. A thread that Java code has named earlier keeps its name. A name that Java code sets
+ * during the call is kept when the call ends. Threads of executors are not named.
  *
- * A call can be ended: its thread is interrupted, once, and the request is answered with an error that says why
- * (rpc_call_fail), whatever the call returns. The interrupt cannot hit another call:
+ * A call can be ended: its thread is interrupted once, and the request is answered with an error that says
+ * why (rpc_call_fail), even if the call returns a result. The interrupt cannot hit another call:
  *   - Only a visitor interrupts, during its visit. The call cannot end during a visit (base/in_call.h), so
  *     Thread.interrupt has returned before the thread leaves the call.
  *   - The visitor first checks that it visits the call that it was asked to end. The crew compares the steps of the
@@ -52,7 +53,7 @@ struct rpc_call_watch {
   in_call_word word;
   pthread_mutex_t lock; /* held by a visitor, and by a thread that ends its call during a visit */
 
-  /* Written by the thread and kept from one call to the next; a visitor reads these fields: */
+  /* The worker's thread writes these fields, and they remain until its next call. A visitor reads them: */
   const struct operation *operation;
   const struct rpc_reached_member *reached; /* valid when is_reached is set */
   _Atomic bool is_reached;                  /* *reached is written, and does not change */
@@ -60,17 +61,22 @@ struct rpc_call_watch {
   const struct rpc_client *client;          /* valid during a visit */
   _Atomic uint32_t calls;                   /* calls that the thread has begun; wraps around */
 
-  struct jvm_given_name given; /* a visitor's, during a visit; else the thread's */
-  bool is_marked; /* likewise: a visitor has set a name or an interrupt, which the end of the call undoes */
+  struct jvm_given_name given; /* used by the visitor during a visit; otherwise by the worker's thread */
+  /* used as `given` is: a visitor has set a name or an interrupt, which the end of the call undoes */
+  bool is_marked;
   _Atomic enum rpc_call_cause cause; /* why the call is ended; written once, by a visitor */
   enum rpc_call_cause
-      of_message; /* likewise, for all calls of the message; the thread clears it for the next message */
+      /* why all calls of the message are ended; written once, by a visitor. The worker's thread clears it for
+       * the next message */
+      of_message;
   enum rpc_call_interrupt interrupt; /* under the lock */
   int64_t interrupted_ms;            /* when the interrupt was sent (clock_now_ms); under the lock */
   /* The watch of the nested request that runs now; NULL: none. Changed under the lock. */
   struct rpc_call_watch *_Atomic inner;
   struct rpc_call_watch
-      *meant; /* a visitor's, from rpc_call_end_held to rpc_call_release: this watch, or an inner one */
+      /* used by the visitor from rpc_call_end_held to rpc_call_release: the watch of the call to be ended,
+       * which is this watch or an inner watch */
+      *meant;
   const _Atomic int64_t
       *arrived_ns; /* when the message was received (clock_now_ns), 0: unknown; NULL: unknown */
   _Atomic int64_t own_arrived_ns; /* the target of arrived_ns of a nested request */
@@ -81,7 +87,7 @@ struct rpc_call_watch {
 
   /* Used by the watcher only: */
   uint32_t seen_calls;
-  int64_t seen_ms;   /* when it first saw this count */
+  int64_t seen_ms;   /* when the watcher first saw this count */
   bool was_reported; /* the watcher has reported that this call wants a name */
   bool is_timed;     /* the next two fields are about the call timed_call */
   uint32_t timed_call;
@@ -108,24 +114,25 @@ static inline void rpc_call_begin(struct rpc_call_watch *watch, const struct ope
                         memory_order_relaxed);
   in_call_begin(&watch->word);
 }
-/* *reached is written. On the thread that runs the call. */
+/* Called when *reached is complete, on the thread that runs the call. */
 static inline void rpc_call_reach(struct rpc_call_watch *watch)
 {
   if (watch != NULL)
     atomic_store_explicit(&watch->is_reached, true, memory_order_release);
 }
-/* Waits for a visitor to leave, and undoes what visitors have set: a name, an interrupt. thread: the
- * worker's. */
+/* Waits until no visitor is in the call, and undoes the name and the interrupt that visitors have set.
+ * thread: the worker's thread. */
 enum rpc_call_cause rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread);
-/* Anything but RPC_CALL_RETURNS: the call was ended, its result is dropped, and rpc_call_fail makes the
- * error. */
+/* Called after each call of a member. Returns why the call was ended. If the result is not RPC_CALL_RETURNS,
+ * the caller drops the call's result and makes the error with rpc_call_fail. */
 static inline enum rpc_call_cause rpc_call_end(struct rpc_call_watch *watch, struct jvm_thread *thread)
 {
   if (watch == NULL || (in_call_end(&watch->word) && !watch->is_marked))
     return RPC_CALL_RETURNS;
   return rpc_call_end_visited(watch, thread);
 }
-/* On the thread, during the call: why the call was ended, if it was. */
+/* Called on the worker's thread, during the call. Returns why the call was ended; RPC_CALL_RETURNS: it was
+ * not ended. */
 static inline enum rpc_call_cause rpc_call_ended_by(const struct rpc_call_watch *watch)
 {
   return watch == NULL ? RPC_CALL_RETURNS : atomic_load_explicit(&watch->cause, memory_order_relaxed);
@@ -133,11 +140,11 @@ static inline enum rpc_call_cause rpc_call_ended_by(const struct rpc_call_watch 
 /* Makes *outcome the error of a call that was ended. */
 void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcome *outcome);
 
-/* As rpc_call_find_lateness, where there is a reason to look. */
+/* Does the work of rpc_call_find_lateness, which calls this function only if the call may be late. */
 enum rpc_call_cause rpc_call_find_late(const struct rpc_call_watch *watch, int64_t of_all_ms,
                                        const struct operation *operation);
-/* Why the operation must not begin: its message was ended, or its timeout has passed while it waited. RPC_CALL_RETURNS: it
- * may. of_all_ms: --call-timeout. On the thread. */
+/* Returns why the operation must not begin: its message was ended, or its timeout has passed while it waited.
+ * RPC_CALL_RETURNS: the operation may begin. of_all_ms: --call-timeout. Called on the worker's thread. */
 static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_watch *watch,
                                                          int64_t of_all_ms, const struct operation *operation)
 {
@@ -157,10 +164,11 @@ void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread);
 
 /* rpc_service.hold_call */
 bool rpc_call_hold(void *context, struct rpc_worker *worker);
-/* Appends the held call, an object of JSON, and releases it. by: the calling thread's, which may be the call's own thread. */
+/* Appends the held call to the list as a JSON object, and releases the call. by: the worker of the calling
+ * thread, which may be the call's own thread. */
 void rpc_call_list(struct rpc_worker *held, struct jvm_thread *by, uint64_t number, struct arena *arena,
                    struct buffer *list);
-/* The same for a call that cannot be held, because it is being ended. */
+/* The same as rpc_call_list, for a call that cannot be held because it is being ended. */
 void rpc_call_list_unheld(const struct rpc_worker *worker, uint64_t number, struct buffer *list);
 
 /* rpc_service.write_call_name, wants_name, name_call, find_deadline, end_call, interrupt_call, find_interrupt and

@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_CHANNEL_H
 #define JPEER_RPC_CHANNEL_H
 /*
- * The table of channels: what the core has to know of each way in which messages arrive. A transport that
- * operators may forbid adds a constant to enum op_channel and a row here; other transports share a channel.
- * Constant data; any thread.
+ * The table of channels. A channel is a way in which messages arrive, and its row has the facts that the core
+ * needs. A transport that operators may forbid has its own channel: a constant of enum op_channel and a row
+ * here. Other transports share a channel. Constant data; any thread.
  */
 #include "op/operation.h"
 
@@ -11,10 +11,10 @@
 
 /* How long a client of the channel lives. */
 enum rpc_client_span {
-  /* a connection: holds the session that it names from the start, so that no TTL ends that session */
+  /* a connection, which holds the session that it names from its start, so that no TTL ends that session */
   RPC_SPAN_CONNECTION,
   RPC_SPAN_MESSAGE, /* one message: if it names no session, its session lasts for this message only */
-  RPC_SPAN_TURN     /* some messages of one sender, whose name is that of the session */
+  RPC_SPAN_TURN     /* some messages of one sender, whose name is the name of the session */
 };
 
 struct rpc_channel {

@@ -2,7 +2,7 @@
 #define JPEER_RPC_CODEC_H
 /*
  * A codec: one form of messages, from bytes to operations and from outcomes to bytes. Transports call the
- * functions below, whatever the form. A new codec is a folder (rpc/NAME, with a `const struct rpc_codec
+ * functions below for every form. A new codec is a folder (rpc/NAME, with a `const struct rpc_codec
  * rpc_codec_NAME`) and a row of the table at the end of this header; nothing else of the core or of the
  * transports changes.
  */
@@ -13,7 +13,7 @@
 
 struct rpc_callback_form;
 struct rpc_peer;
-/* what a crew member needs to serve messages: made by the service, used on its own thread only */
+/* what a crew member needs to serve messages. The service makes it; only the member's own thread uses it */
 struct rpc_worker;
 struct rpc_client; /* the sender: a connection, an HTTP request, or a message of a ZeroMQ identity */
 
@@ -22,14 +22,16 @@ enum rpc_served {
   RPC_NO_REPLY, /* notifications only */
   RPC_STREAM,   /* the answer's head was appended; the stream delivers the rest */
   RPC_FAILED,   /* the answer that was appended is an error; HTTP status 500 */
-  RPC_NOT_SAFE  /* likewise, because HTTP GET may not run this procedure; HTTP status 405 */
+  /* the answer that was appended is an error, because HTTP GET may not run this procedure; HTTP status 405 */
+  RPC_NOT_SAFE
 };
 
-/* The rest of an answer. The transport reads body until JP_CLOSED and then appends tail; it closes body in
- * any case. */
+/* The rest of an answer. The transport reads `body` until JP_CLOSED and then appends `tail`. It closes `body`
+ * in any case, even after a failure. */
 struct rpc_stream {
   struct outcome_body body;
-  /* in the worker's memory: valid until the worker's next serve; a transport that sends it later copies it */
+  /* in the worker's memory, and valid until the worker's next `serve`. A transport that sends the tail later
+   * copies it */
   struct text tail;
 };
 
@@ -49,14 +51,15 @@ enum rpc_rejection {
   RPC_REJECT_OVERLOADED
 };
 
-/* What HTTP has to know of the form that it carries. Any thread. */
+/* What HTTP has to know about a form of messages. Any thread. */
 struct rpc_http_facts {
-  /* True if the message's version makes the request's Accept header binding. NULL: no version does. */
+  /* True if the version of the message makes the request's Accept header binding. NULL: no version makes it
+   * binding. */
   bool (*obeys_accept)(struct text message);
-  /* The service's own description, for GET /openrpc.json; borrowed, as long as the service. NULL: there is
-   * no description. */
+  /* Returns the service's own description, for GET /openrpc.json. The description is borrowed, and valid as
+   * long as the service. NULL: there is no description. */
   struct text (*document)(void *context);
-  /* Appends a plain text about the service and how to call it, for GET /help. NULL: there is no such text. */
+  /* Appends a plain text about the service and how to call it, for GET /help. NULL: there is no text. */
   void (*write_help)(void *context, struct buffer *out);
 };
 
@@ -68,7 +71,7 @@ enum rpc_call_cause {
   RPC_CALL_LEFT       /* its client has left */
 };
 
-/* What the transport does for a message that is answered while another one is being served. */
+/* The functions of the transport for a message that is answered while another message is being served. */
 struct rpc_beside {
   void *state;
   /* Ends the request with this id, which runs or waits. False: no request has this id. */
@@ -91,30 +94,32 @@ struct rpc_codec {
 
   /* --- messages; context is the service's --- */
 
-  /* True if the first bytes can only belong to this form. NULL: the codec accepts what no other codec
-   * recognizes. Any thread. */
+  /* True if the first bytes can only belong to this form. NULL: the codec accepts all messages that no other
+   * codec recognizes. Any thread. */
   bool (*recognizes)(struct text message);
   /*
    * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: a
-   * longer answer is replaced by an error (0: no limit); the limit applies to answers in memory, not to
-   * streamed ones. stream is filled for RPC_STREAM, which only a channel that may stream gets
-   * (rpc/channel.h); NULL: the answer must be complete in out.
+   * longer answer is replaced by an error (0: no limit). The limit applies to answers in memory, not to
+   * streamed answers. *stream is filled in for RPC_STREAM, which is returned only on a channel that may
+   * stream (rpc/channel.h). stream NULL: the answer must be complete in out.
    */
   enum rpc_served (*serve)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                            struct text message, struct buffer *out, size_t reply_max,
                            struct rpc_stream *stream);
-  /* Answers the message if that is possible without Java: true for a single ping. Any thread, no worker. */
+  /* Answers the message if this is possible without Java. True: the message was answered, because it was a
+   * single ping. Any thread, no worker. */
   bool (*serve_without_worker)(void *context, struct text message, struct buffer *out,
                                enum rpc_served *served);
-  /* Answers a message that need not wait while another message of its client is being served: true for a
-   * single `control share_session` or `control cancel`. False: the message waits for its turn, and nothing
-   * was written. Any thread, no worker, while the client is open; Java does not run in it. client NULL:
-   * `control cancel` alone. serve_beside NULL: every message waits. */
+  /* Called while another message of the client is being served. Answers the message if it need not wait.
+   * True: it was answered, because it was a single `control share_session` or `control cancel`. False: the
+   * message waits for its turn, and nothing was written. Any thread, no worker, while the client is open;
+   * Java does not run in it. client NULL: only `control cancel` is answered. serve_beside NULL: every message
+   * waits. */
   bool (*serve_beside)(void *context, struct rpc_client *client, const struct rpc_beside *beside,
                        struct text message, struct buffer *out);
-  /* Appends the ids of the requests of a message, without those of notifications, in the form that
-   * rpc_beside.cancel receives. Each is followed by a line break, which no id contains. Any thread. NULL
-   * if serve_beside is NULL. */
+  /* Appends the ids of the requests of a message, except notifications, in the form that rpc_beside.cancel
+   * receives. Each id is followed by a line break, which no id contains. Any thread. NULL if serve_beside is
+   * NULL. */
   void (*list_ids)(void *context, struct text message, struct buffer *ids);
   /* True if the message, which is being served, is a batch of requests. Any thread. NULL: the form has no
    * batches. */
@@ -123,8 +128,8 @@ struct rpc_codec {
    * longest timeout of its requests (options.timeout, and call-timeout for a call of a member). 0: a request
    * has no timeout, or the bytes are no message. Any thread. NULL if answer_ended is NULL. */
   int64_t (*find_timeout)(void *context, struct text message);
-  /* Answers every request of the message with the error of a call that was ended
-   * (rpc_service.end_call). Any thread. NULL: the message is answered when its thread returns. */
+  /* Answers every request of the message with the error of a call that was ended (rpc_service.end_call). Any
+   * thread. answer_ended NULL: the message is answered when its thread returns. */
   enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,
                                   struct buffer *out);
   /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */
@@ -135,12 +140,13 @@ struct rpc_codec {
   /* The same with the error of a denial: the sender may not use the peer. NULL: as `refuse`. */
   enum rpc_served (*deny)(void *context, struct text message, const char *reason, struct buffer *out);
   /* Appends an error with this text as the answer to input that could not be read as a message. beginning:
-   * the part of the message that was received, whose id is used if it can be found. Any thread. */
+   * the part of the message that was received. The error has the id of the message if `beginning` contains
+   * it. Any thread. */
   void (*reject)(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
                  struct buffer *out);
 
   const struct rpc_http_facts *http; /* NULL: HTTP does not carry this form */
-  /* The form's messages of callbacks (rpc/callbacks/callback_form.h); NULL: it has none. */
+  /* The form's messages of callbacks (rpc/callbacks/callback_form.h); NULL: the form has no callbacks. */
   const struct rpc_callback_form *callbacks;
 };
 
@@ -162,8 +168,8 @@ static inline bool rpc_codec_is_batch(const struct rpc_codec *codec, struct text
   return codec->is_batch != NULL && codec->is_batch(message);
 }
 
-/* Finds the codec of a message, for a transport that carries several forms. codecs: as rpc_codecs; NULL
- * stands for a codec that the service lacks. */
+/* Finds the codec of a message, for a transport that carries several forms. codecs: as rpc_codecs; an entry
+ * is NULL if the service lacks the codec. */
 static inline const struct rpc_codec *rpc_codec_of(const struct rpc_codec *const *codecs, struct text message)
 {
   const struct rpc_codec *other = NULL;

@@ -37,7 +37,8 @@ struct rpc_collector {
   pthread_cond_t changed;
   int64_t next_ms; /* the earliest time of the next collection */
   bool is_busy;    /* a collection is running, on any thread */
-  bool is_wanted;  /* another one, by requests that share it; also while none runs, before next_ms */
+  /* a request wants a collection, but another collection is running, or next_ms has not come */
+  bool is_wanted;
   enum collector_state state;
 };
 
@@ -68,7 +69,7 @@ struct rpc_collector *rpc_collector_create(void)
   return made;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void wait_until(struct rpc_collector *collector, int64_t time_ms)
 {
   struct timespec deadline = {.tv_sec = time_ms / 1000, .tv_nsec = time_ms % 1000 * 1000000};
@@ -102,7 +103,7 @@ void rpc_collector_destroy(struct rpc_collector *collector)
   free(collector);
 }
 
-/* With the lock held, which is released while Java collects. */
+/* The caller holds the lock, and this function releases the lock while Java collects. */
 static void collect_garbage(struct rpc_collector *collector, struct jvm_thread *thread)
 {
   collector->is_busy = true;

@@ -1,11 +1,12 @@
 #ifndef JPEER_RPC_COLLECTOR_H
 #define JPEER_RPC_COLLECTOR_H
 /*
- * The garbage collections that clients request by `control gc`: never more than one at a time, and one a
- * second. A request that may collect does so on its own thread. Requests within the second after that share
- * one further collection, which the collector's thread runs when the second is over; they do not wait for it.
- * The collector's thread is started before there are clients: starting a Java thread takes the monitor of
- * java.lang.Thread (JDK 17), which a call may hold for long. A peer has one collector, for all threads.
+ * The garbage collections that clients request by `control gc`: never more than one at a time, and at most
+ * one in a second. If a collection is allowed, the requesting thread runs it. The requests of the following
+ * second share one further collection. The collector's thread runs that collection when the second is over,
+ * and the requests do not wait for it. The collector's thread is started before there are clients: starting a
+ * Java thread takes the monitor of java.lang.Thread (JDK 17), and a call may hold this monitor for long. A
+ * peer has one collector, which all threads use.
  */
 #include "jni/jvm.h"
 
@@ -20,7 +21,7 @@ enum jp_status rpc_collector_start(struct rpc_collector *collector, struct jvm *
  * it still runs, and the collector must not be destroyed. May be repeated; NULL is fine. */
 bool rpc_collector_stop(struct rpc_collector *collector, int64_t wait_ms);
 void rpc_collector_destroy(struct rpc_collector *collector);
-/* thread: of the caller. */
+/* Requests a collection. thread: the calling thread's. */
 void rpc_collector_collect(struct rpc_collector *collector, struct jvm_thread *thread);
 
 #endif

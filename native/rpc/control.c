@@ -13,8 +13,7 @@
 
 enum { PROCESS_NAME_MIN = 22, PROCESS_NAME_MAX = 128 }; /* 128 random bits are 22 characters of base64 */
 
-/* The session of a client that releases references may have ended, and its objects with it: that is no
- * error. */
+/* It is not an error if the session of a client that releases references has ended with all its objects. */
 static enum jp_status delete_object(const struct rpc_run *run, struct rpc_session *session,
                                     const struct op_value *object)
 {
@@ -124,7 +123,8 @@ bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *cl
   return true;
 }
 
-/* False: *outcome says why the client cannot have a thread of its own, or belong to a process. */
+/* False: the client is not a connection. *outcome says why it cannot have a thread of its own or belong to a
+ * process. */
 static bool is_of_connection(const struct rpc_run *run, const char *method, struct outcome *outcome)
 {
   const struct rpc_worker *own = rpc_worker_now();
@@ -139,7 +139,7 @@ static bool is_of_connection(const struct rpc_run *run, const char *method, stru
   return reason == NULL;
 }
 
-/* False: *outcome says why not. */
+/* False: *outcome says why the client cannot join the process. */
 static bool join_process(const struct rpc_run *run, struct text name, struct outcome *outcome)
 {
   struct arena *arena = &run->runner->arena;
@@ -148,7 +148,7 @@ static bool join_process(const struct rpc_run *run, struct text name, struct out
     return false;
   if (run->names_session || name.len < PROCESS_NAME_MIN || name.len > PROCESS_NAME_MAX) {
     outcome_fail(outcome, arena, FAILURE_INVALID_PARAMS, NULL,
-                 run->names_session ? "'session': a process is of the connection's own session"
+                 run->names_session ? "'session': a process needs the connection's own session"
                                     : "'session': process is a text of %d to %d bytes",
                  (int)PROCESS_NAME_MIN, (int)PROCESS_NAME_MAX);
     return false;

@@ -7,9 +7,9 @@
  * the method fails. run may be NULL if the method needs no runner. */
 void rpc_control_run(struct rpc_run *run, const struct operation *operation, struct outcome *outcome);
 
-/* Runs a `share_session` for a client while another thread may be serving a request of the client: the
- * name is that of the session in which that request runs. False: the method has to wait for its turn, and
- * *outcome stays. The client is open; any thread. */
+/* Runs a `share_session` for a client while another thread may be serving a request of the client. The
+ * session in which that request runs gets the new `peer-id`. False: the method must wait until earlier
+ * requests are served, and *outcome is unchanged. The client is open; any thread. */
 bool rpc_control_share_beside(const struct rpc_peer *peer, struct rpc_client *client, struct arena *arena,
                               struct outcome *outcome);
 

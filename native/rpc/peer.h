@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_PEER_H
 #define JPEER_RPC_PEER_H
 /*
- * The peer: sessions, policy, metadata and codecs in front of a JVM. It is made before the JVM starts, so
- * that configuration errors are found first, and gets the JVM when that is up. It owns neither JVM nor
- * policy.
+ * The peer: sessions, policy, metadata and codecs in front of a JVM. The peer is made before the JVM starts,
+ * so that configuration errors are found first. It gets the JVM when the JVM has started. The peer owns
+ * neither the JVM nor the policy.
  */
 #include "jni/executors.h"
 #include "jni/jvm.h"
@@ -35,9 +35,10 @@ struct rpc_limits {
   size_t sessions_per_address; /* 10,000; 0: all of them */
   int64_t session_ttl_ms;      /* 600,000 */
   size_t message_max;          /* 16 MiB */
-  size_t connections_max;      /* of the transports; shown only, as is the next one */
-  size_t threads_max;          /* calls that may run at a time */
-  int64_t call_timeout_ms;     /* of each call of a member; 0: none */
+  /* the limit of the transports; the peer only shows it, as it does the next field */
+  size_t connections_max;
+  size_t threads_max;      /* calls that may run at a time */
+  int64_t call_timeout_ms; /* of each call of a member; 0: none */
   struct rpc_callback_limits callbacks;
   struct jvm_limits java;
 };
@@ -45,7 +46,7 @@ struct rpc_limits {
 struct rpc_peer_config {
   struct uuid uuid;
   const char *name;
-  const char *version; /* of the peer, as descriptions show it */
+  const char *version; /* the version of the peer that descriptions show */
   /* borrowed; a message is served under the policy in force when it is received */
   struct policy_source *policies;
   struct catalog *catalog; /* borrowed; NULL: metadata is not served (tests) */

@@ -53,7 +53,7 @@ enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_c
 {
   struct rpc_session *made = NULL;
   struct rpc_session *none = NULL;
-  /* only a client of one message has a spare session, and only one thread uses it */
+  /* only a client of one message has a spare session, and only one thread uses such a client */
   if (client->spare != NULL) {
     rpc_session_resume(client->spare, &client->maker);
     atomic_store_explicit(&client->session, client->spare, memory_order_relaxed);
@@ -66,8 +66,9 @@ enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_c
   return status;
 }
 
-/* A message without a session's name (HTTP without a `peer-id`) is a client with a session of its own.
- * Most such clients do not use their session; the worker then keeps client and session for the next one. */
+/* A message without a session's name (HTTP without a `peer-id`) is a client with a session of its own. Most
+ * of these clients do not use their session. In that case the worker keeps client and session for the next
+ * client. */
 static bool is_passing(const struct rpc_client *client)
 {
   return rpc_channels[client->channel].span == RPC_SPAN_MESSAGE && client->key.length == 0;
@@ -195,7 +196,7 @@ void rpc_client_describe_session(void *context, struct rpc_client *client, struc
     fill_epoch(rpc_client_epoch(peer, client), info);
 }
 
-/* Gives the session of a message without a session's name, which has left objects, a name. */
+/* Gives a name to a session that still has objects, if its message did not name a session. */
 static void keep_objects(struct rpc_peer *peer, struct rpc_client *client, struct rpc_session_info *info)
 {
   if (!is_passing(client) || client->session == NULL ||
@@ -233,8 +234,8 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
   rpc_client_destroy(peer->sessions, client, thread);
 }
 
-/* The made client owns the callbacks and the place in the process from now on. The parted one keeps the callbacks alive,
- * which hold the process, because its thread may still call and name them. */
+/* From now on the new client owns the callbacks and the place in the process. The parted client still holds
+ * the callbacks, which hold the process, because its thread may still call and name them. */
 struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
 {
   struct rpc_peer *peer = context;

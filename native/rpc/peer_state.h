@@ -30,14 +30,14 @@ struct rpc_peer {
   struct nested_workers *nested_workers;
 };
 
-/* A worker for each crew member, on its thread; and workers without a thread
+/* Each crew member has a worker, which its thread uses. There are also workers without a thread
  * (rpc/callbacks/nested_workers.h). */
 struct rpc_worker {
   struct rpc_runner runner;
   void *codec_states[RPC_CODECS]; /* of rpc_codec.worker_create */
   struct rpc_client *spare;       /* a closed client, reused for the next client of one message; NULL: none */
-  uint64_t within; /* the number of the call in which the message being served is nested; 0: in none */
-  /* the client whose message is being served, of a codec with callbacks; NULL: none */
+  uint64_t within; /* the number of the call in which the message being served is nested; 0: in no call */
+  /* the client whose message is being served, if its codec has callbacks; otherwise NULL */
   const struct rpc_client *served;
 
   /* For crew members only: */
@@ -67,8 +67,9 @@ struct rpc_client {
    * (rpc_client_hold_session). */
   struct rpc_session *_Atomic session;
   struct rpc_session_maker maker;
-  uint64_t calls;                  /* that it has made */
-  struct rpc_session *spare;       /* set aside, and reused when a session is needed; NULL: none */
+  uint64_t calls; /* that it has made */
+  /* a session that was set aside, and is reused when the client needs a session; NULL: none */
+  struct rpc_session *spare;
   const struct rpc_push *push;     /* NULL: the client receives only answers */
   void *connection;                /* for push->open */
   struct rpc_process *process;     /* that the client has joined (control session); NULL: none */
@@ -90,17 +91,19 @@ void rpc_worker_keep_changes(void *context, struct rpc_worker *worker);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
 
-/* worker.c: appends the calls of members that run, JSON: what `control calls` is answered. by: the calling thread's. Java
- * does not run in it, except code of the JDK; an interrupt or a name that is due waits for it. */
+/* worker.c: appends the running calls as JSON, for the answer to `control calls`. by: the calling thread's.
+ * Runs no Java except code of the JDK. An interrupt or a name of a listed call is delayed until the call was
+ * listed. */
 void rpc_workers_list_calls(struct jvm_thread *by, struct arena *arena, struct buffer *list);
-/* worker.c: has the call of this number, as listed, ended as cancelled. False: it does not run. Any thread. */
+/* worker.c: requests the end of the listed call with this number, which is then answered as cancelled. False:
+ * the call does not run. Any thread. */
 bool rpc_workers_end_call(uint64_t number);
 
 /* worker.c: rpc_service.note_lost and count_lost */
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost);
 size_t rpc_workers_count_lost(void *context, const struct rpc_client *client);
 
-/* worker.c: the worker of the calling thread; NULL: the thread is no crew member. */
+/* worker.c: the worker of the calling thread; NULL: the thread is not a crew member. */
 struct rpc_worker *rpc_worker_now(void);
 /* worker.c: wakes the crew member of this jvm_thread, if it waits; the thread may have ended. */
 void rpc_worker_interrupt(struct jvm_thread *thread);
@@ -129,17 +132,17 @@ struct rpc_client *rpc_client_part(void *context, struct rpc_client *client);
 /* peer_client.c: the epoch of the client's session. 0: it cannot be computed. */
 uint64_t rpc_client_epoch(struct rpc_peer *peer, struct rpc_client *client);
 void rpc_epoch_format(uint64_t epoch, char out[RPC_EPOCH_LENGTH + 1]);
-/* True if a request for this epoch, as written, is meant for this client's session or, if the request
- * names a session by peer_id (NULL: it does not), for that session. */
+/* True if this epoch, as written in a request, is the epoch of the request's session. This is the session
+ * that peer_id names or, if peer_id is NULL, the client's session. */
 bool rpc_client_is_in_epoch(struct rpc_peer *peer, struct rpc_client *client, const struct uuid *peer_id,
                             struct text epoch);
 
-/* peer_client.c: frees a client that no thread uses, and releases its session. sessions NULL: from a
- * thread that may use Java. */
+/* peer_client.c: frees a client that no thread uses, and releases its session. sessions may be NULL if the
+ * calling thread may use Java. */
 void rpc_client_destroy(struct rpc_sessions *sessions, struct rpc_client *client, struct jvm_thread *thread);
 
-/* peer_client.c: holds the client's session, which is made if there is none. JP_NO_MEMORY. Any thread,
- * while the client is open. */
+/* peer_client.c: holds the client's session, and makes the session if it does not exist. JP_NO_MEMORY. Any
+ * thread, while the client is open. */
 enum jp_status rpc_client_hold_session(const struct rpc_peer *peer, struct rpc_client *client,
                                        struct jp_error *error) JP_MUST_CHECK;
 

@@ -114,7 +114,7 @@ struct judge rpc_run_judge(const struct rpc_run *run)
 
 /* ---- operations on members: where the policy and the JVM meet ---- */
 
-/* The run's session was found before. */
+/* Called after the run's session was found. */
 static void begin_operation(struct rpc_run *run, const struct rpc_session *session,
                             const struct operation *operation)
 {
@@ -139,7 +139,7 @@ static enum jp_status ask_about_loader(struct rpc_run *run, struct outcome *outc
   const struct operation *operation = run->request.operation;
   enum jp_status status = ask_about_names(run, NULL, outcome);
   if (status != JP_OK)
-    return status; /* denied: say so before reporting a fault of the loader */
+    return status; /* a denial is reported before a fault of the loader */
   struct op_value name = {.kind = OP_TEXT, .text = operation->type};
   const struct operation asked = {.kind = OP_CALL,
                                   .type = TEXT("java.lang.ClassLoader"),
@@ -205,8 +205,8 @@ static bool name_class(const struct jvm_request *request, struct operation *name
     named->type = jvm_instance_class(request, outcome);
     return named->type.data != NULL;
   }
-  /* The class of the made object: of a primitive type, its wrapper. A malformed type is reported by the
-   * code that makes the instance. */
+  /* The class of the object that will be made. For a primitive type this is its wrapper class. A malformed
+   * type is reported later, by the code that makes the instance. */
   struct op_type type;
   named->type = operation->receiver->type;
   if (op_type_parse_argument(named->type, &type, NULL) == JP_OK) {
@@ -357,7 +357,8 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     rpc_call_fail(cause, run->request.arena, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_release_result(run);
-  /* the operation may be run->named, whose life ends here; functions for a result need no operation */
+  /* the operation may be run->named, which is not valid after this; functions for a result need no
+   * operation */
   run->request.operation = NULL;
   if (returns_throwable)
     jvm_throwable_store(&run->request, outcome);
@@ -420,7 +421,7 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
   struct meta_loaders loaders = {run, main_finds_class, is_loaded};
   struct jp_error error;
   if (run->request.drops_result)
-    return; /* a query changes nothing, and its answer is dropped */
+    return; /* the query need not run: it changes nothing, and its answer is dropped */
   if (meta == NULL) {
     outcome_fail(outcome, &runner->arena, FAILURE_SERVER, NULL, "this peer serves no metadata");
   } else if (rpc_meta_open(meta, runner->policy, judge_policy_channels[run->client->channel], &loaders,
@@ -435,8 +436,8 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
 
 /* ---- requests ---- */
 
-/* Field by field: rpc_run_begin or the operation sets the other fields, and a ping should not pay for
- * clearing them. */
+/* Sets only some fields, because rpc_run_begin or the operation sets the other fields. A ping need not clear
+ * fields that it does not use. */
 void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,
                   size_t answer_max)
 {
@@ -497,8 +498,8 @@ void rpc_run_end(struct rpc_run *run)
   run->is_framed = false;
   if (run->guest == NULL)
     return;
-  /* The answer has named these refs, and after the session is released another client may hold it: the
-   * refs stay. */
+  /* These refs are kept, because the answer has named them, and another client may hold the session after it
+   * is released. */
   runner->stored.count = run->stored_before;
   rpc_session_release(runner->peer->sessions, run->guest, runner->thread, clock_now_ms());
   run->guest = NULL;

@@ -2,12 +2,12 @@
 #define JPEER_RPC_RUN_H
 /*
  * The core: runs an operation and makes an outcome, with the client's session, the control methods, metadata
- * and the members of Java. It knows no codec: the codecs make the operations from requests, and write answers
- * from the outcomes.
+ * and the members of Java. The core is independent of the codecs. The codecs make the operations from
+ * requests, and write the answers from the outcomes.
  *
- * A runner is what a thread needs for that. A crew member's worker has one; so may any other thread that
- * jvm_spawn has started. A runner is used on its thread only or, while that thread waits for an executor
- * (jni/executors.h), on the executor's.
+ * A thread needs a runner to run operations. A crew member's worker has a runner, and any other thread that
+ * jvm_spawn has started may have one. Only its own thread uses a runner. While that thread waits for an
+ * executor (jni/executors.h), the executor's thread uses the runner.
  */
 #include "base/arena.h"
 #include "base/uuid.h"
@@ -31,14 +31,15 @@ struct rpc_reached_member {
   struct text member;
   bool is_field;
   unsigned modifiers;
-  struct text implied_type; /* the class of the instance, if the operation names none; else data NULL */
+  /* the class of the instance, if the operation does not name a class; otherwise data NULL */
+  struct text implied_type;
   struct resolved_member *resolved; /* of struct jvm_target; NULL: none was reached */
 };
 
 struct rpc_runner {
   struct rpc_peer *peer;
   struct jvm_thread *thread;
-  struct arena arena; /* for the message that is served: operations and outcomes live in it */
+  struct arena arena; /* the memory of the operations and outcomes of the message that is served */
   /* held: the policy in force when the message was received; NULL: none was received yet */
   struct policy *policy;
   struct judge_names names;
@@ -64,14 +65,15 @@ static inline struct judge rpc_runner_judge(struct rpc_runner *runner, enum op_c
  * and clears the state of the message before. */
 void rpc_runner_begin_message(struct rpc_runner *runner, const struct principal *principal);
 
-/* The requests of one message, one after the other; rpc_run_init initialises it for the message. It must
- * not be moved or copied afterwards, because `request` points into it. */
+/* The state in which the requests of one message run, one after the other. rpc_run_init initialises it for
+ * the message. It must not be moved or copied afterwards, because `request` points into it. */
 struct rpc_run {
   struct rpc_runner *runner;
   struct rpc_client *client;
-  uint64_t number; /* of a message whose requests name sessions; 0: none does yet */
-  struct jvm_request
-      request; /* passed to jni; its objects and operation are those of the operation in flight */
+  /* the number of a message whose requests name sessions; 0: no request has named a session yet */
+  uint64_t number;
+  /* the request for jni; its objects and its operation are valid for the operation in flight */
+  struct jvm_request request;
 
   /* Of the request in flight: */
   bool names_session;        /* always if `guest` is not NULL */
@@ -89,8 +91,8 @@ struct rpc_run {
 void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,
                   size_t answer_max);
 
-/* Begins the next request. session: named by the request, in place of the client's; NULL: the request
- * names none. drops_result: its result will not be read. */
+/* Begins the next request. session: the session that the request names in place of the client's session;
+ * NULL: the request names no session. drops_result: the result of the request will not be read. */
 void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_result);
 
 /* Runs an operation of any kind. The outcome is valid until rpc_run_end; the caller closes a body. */
@@ -98,23 +100,24 @@ void rpc_run_operation(struct rpc_run *run, const struct operation *operation, s
 
 /*
  * Looks up the class that an operation names, as rpc_run_operation would, and the members of the class that
- * look->only_member names. *look is valid until rpc_run_end, which must be called. False: *outcome is an
- * OUTCOME_ERROR.
+ * look->only_member names. *look is valid until rpc_run_end, which the caller must call. False: *outcome is
+ * an OUTCOME_ERROR.
  */
 bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, struct op_description *look,
                      struct outcome *outcome) JP_MUST_CHECK;
 
 /*
- * Finds the request's session. If there is none yet, makes it, or sets NULL without `make`; a session that
- * the request names is always made. Anything but JP_OK leaves an OUTCOME_ERROR.
+ * Finds the request's session. If the session does not exist yet, this function makes it if `make` is true or
+ * the request names the session; otherwise it sets *session to NULL. Each status except JP_OK leaves an
+ * OUTCOME_ERROR.
  */
 enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_session **session,
                                     struct outcome *outcome) JP_MUST_CHECK;
 
 /*
  * For an answer that is too long: *outcome becomes the ref of its result, which the session holds from now
- * on, so that a call that has run loses nothing. by_value: of the operation. False: the result is no object,
- * or with --compat pal; *outcome stays.
+ * on, so that a call that has run loses nothing. by_value: the member of the operation. False: the result is
+ * not an object, or --compat pal is set, and *outcome is unchanged.
  */
 bool rpc_run_become_ref(struct rpc_run *run, bool by_value, struct outcome *outcome);
 
@@ -126,14 +129,14 @@ void rpc_run_release_result(struct rpc_run *run);
 void rpc_run_end(struct rpc_run *run);
 
 /*
- * For questions about class loaders while the request is in flight; *loaders is valid as long as the run,
- * which is its context. Opens the request's frame of references if no operation has, so that rpc_run_end must
- * be called. False: memory is short.
+ * Makes *loaders, which answers questions about class loaders while the request is in flight. *loaders is
+ * valid as long as the run, which is its context. Opens the request's frame of references if no operation has
+ * opened it, so the caller must call rpc_run_end. False: memory is short.
  */
 bool rpc_run_find_loaders(struct rpc_run *run, struct meta_loaders *loaders) JP_MUST_CHECK;
 
-/* Makes a judge for a question about the request in flight that is not its operation: before the operation
- * is made, or about an error of it. Valid as long as the run. */
+/* Makes a judge for a question about the request in flight, but not about its operation: before the operation
+ * is made, or for an error of the request. Valid as long as the run. */
 struct judge rpc_run_judge(const struct rpc_run *run);
 
 #endif

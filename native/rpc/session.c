@@ -26,7 +26,8 @@ struct session_queue {
   struct rpc_session *last;
 };
 
-/* The queues of a session without a holder: that of rpc_sessions and, if is_passing, that of its address. */
+/* A session without a holder is in the queue of rpc_sessions and, if is_passing, also in the queue of its
+ * address. */
 enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, SESSION_LINES };
 
 /* A client's address: an entry while a session points to it. Entries are found, made and released under
@@ -51,9 +52,10 @@ struct rpc_session {
   _Atomic uint64_t calls;                    /* of clients that have released it; used without the lock */
   _Atomic(struct session_address *) address; /* held; NULL before the first object */
   struct rpc_session_maker maker;
-  bool is_passing;        /* only the message that made it has used it, whether or not it is held */
-  bool is_idle;           /* in its queues; a session that is neither held nor idle has ended */
-  bool ends_with_holders; /* although it has a key: never idle. Set while it is held */
+  bool is_passing; /* only the message that made it has used it, whether or not it is held */
+  bool is_idle;    /* in its queues; a session that is neither held nor idle has ended */
+  /* the session ends when no client holds it, although it has a key. Set while it is held */
+  bool ends_with_holders;
   unsigned holders;
   int64_t idle_since;
   uint64_t epoch; /* of the first name that clients have received; 0: OpenSSL failed */
@@ -101,12 +103,13 @@ struct rpc_sessions {
   struct session_queue passing; /* idle passing sessions */
   struct rpc_session *dead;     /* ended; the sweeper destroys them */
   enum sweeper_state sweeper;
-  int64_t sweeper_wakes;     /* when it wakes next, or woke last; INT64_MAX: when it is notified */
+  /* when the sweeper wakes next, or has woken last; INT64_MAX: it sleeps until it is notified */
+  int64_t sweeper_wakes;
   struct keyed_hash *epochs; /* used without the lock */
   uint8_t seed[SEED_BYTES];  /* callers choose the keys, but must not be able to choose the buckets */
 };
 
-/* Computed from a session's name (its key or, without one, the key's serial) under the key of the process. */
+/* Computed from a session's name (its key or, if it has no key, its serial) under the key of the process. */
 struct session_mark {
   uint64_t epoch;
   uint32_t first_ref; /* the first ref of the first session of the name */
@@ -119,7 +122,7 @@ static enum jp_status make_mark(const struct rpc_sessions *sessions, const struc
   uint8_t name[sizeof key->serial + sizeof key->bytes];
   uint8_t hash[KEYED_HASH_BYTES];
   uint64_t serial =
-      key->length > 0 ? 0 : key->serial; /* a serial is never 0: no two names are the same bytes */
+      key->length > 0 ? 0 : key->serial; /* a serial is never 0, so no two names have the same bytes */
   memcpy(name, &serial, sizeof serial);
   memcpy(name + sizeof serial, key->bytes, key->length);
   enum jp_status status = keyed_hash_compute(sessions->epochs, name, sizeof serial + key->length, hash);
@@ -178,8 +181,8 @@ static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *sess
 
 /*
  * Returns the highest ref, or more, that any ended session of a key with this hash has used; 0: none has. The
- * next session of the key begins after it, so that no ref that a client still has names another object. Keys
- * that share a place share the number, and only skip refs.
+ * next session of the key begins after this ref, so that a ref that a client still has never names another
+ * object. Keys that share a place share the number, and only skip refs.
  */
 static uint32_t *find_last_ref(const struct rpc_sessions *sessions, uint64_t hash)
 {
@@ -217,7 +220,7 @@ static struct session_address *find_entry(const struct rpc_sessions *sessions,
   return entry;
 }
 
-/* Holds the entry of the address until end_session; makes it if there is none. NULL: no memory. */
+/* Holds the entry of the address until end_session; makes the entry if it does not exist. NULL: no memory. */
 static struct session_address *hold_address(struct rpc_sessions *sessions, const struct rpc_address *address,
                                             uint64_t hash)
 {
@@ -236,7 +239,7 @@ static struct session_address *hold_address(struct rpc_sessions *sessions, const
   return entry;
 }
 
-/* Counts one more; false if there are `most` already. Called without the lock. */
+/* Increments the counter. False: the counter is `most` already. Called without the lock. */
 static bool count_up(_Atomic size_t *counter, size_t most)
 {
   size_t count = atomic_load_explicit(counter, memory_order_relaxed);
@@ -263,7 +266,8 @@ static struct session_queue *queue_of(struct rpc_sessions *sessions, const struc
   return session->is_passing ? &sessions->passing : &sessions->idle;
 }
 
-/* NULL: it is in none. An idle session has objects, and therefore an address. */
+/* NULL: the session belongs to no queue of an address. An idle session has objects, and therefore an
+ * address. */
 static struct session_queue *queue_of_address(struct rpc_session *session)
 {
   return session->is_passing ? &atomic_load(&session->address)->passing : NULL;
@@ -374,7 +378,7 @@ static struct session_address *find_address(struct rpc_session *session)
   const struct rpc_address *from = &session->maker.address;
   uint64_t hash = hash_bytes(sessions, from->bytes, from->length);
   pthread_mutex_lock(&sessions->lock);
-  address = atomic_load(&session->address); /* another thread has set it */
+  address = atomic_load(&session->address); /* another thread has set the address */
   if (address == NULL) {
     address = hold_address(sessions, from, hash);
     atomic_store(&session->address, address);
@@ -665,7 +669,8 @@ bool rpc_session_share(struct rpc_sessions *sessions, struct rpc_session *sessio
   bool is_named = session->key_length > 0;
   bool good = !is_named || op_session_key_read_peer_id(session->key, session->key_length, peer_id);
   if (!is_named) {
-    (void)name_session(sessions, session, peer_id); /* its epoch stays, because its client has received it */
+    /* the session keeps its epoch, because its client has received that epoch */
+    (void)name_session(sessions, session, peer_id);
     session->ends_with_holders = true;
   }
   pthread_mutex_unlock(&sessions->lock);
@@ -717,7 +722,7 @@ static void set_sweeper(struct rpc_sessions *sessions, enum sweeper_state to)
   sessions->sweeper = to;
 }
 
-/* Called with the lock held. Also true after the stop. */
+/* Called with the lock held. The result is true after the stop, too. */
 static bool is_stopping(const struct rpc_sessions *sessions)
 {
   return sessions->sweeper == SWEEPER_STOPPING || sessions->sweeper == SWEEPER_STOPPED;

@@ -46,7 +46,8 @@ enum jp_status rpc_worker_init(struct rpc_worker *worker, struct rpc_peer *peer,
 
 void rpc_worker_fini(struct rpc_worker *worker)
 {
-  /* Without sessions: the peer does not wait for this thread, and may have destroyed them by now. */
+  /* The sessions are not passed, because the peer does not wait for this thread and may have destroyed them
+   * already. */
   rpc_client_destroy(NULL, worker->spare, worker->runner.thread);
   destroy_codec_states(worker);
   rpc_runner_fini(&worker->runner);
@@ -170,7 +171,7 @@ bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *wor
 
 /* ---- lost threads ---- */
 
-/* Binary messages do not set `served`: their clients count as those without an address. */
+/* Binary messages do not set `served`: their clients count as clients without an address. */
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost)
 {
   (void)context;
@@ -206,7 +207,8 @@ size_t rpc_workers_count_lost(void *context, const struct rpc_client *client)
 
 /* ---- the list of calls ---- */
 
-/* The number of a call: that of its worker and that of the call there, in the 53 bits that every reader of JSON has. */
+/* The number of a call: the number of its worker and the number of the call in this worker, in the 53 bits
+ * that every reader of JSON supports. */
 enum { WORKER_NUMBERS = 1 << 21 };
 
 static uint64_t number_call(const struct rpc_worker *worker)
@@ -215,8 +217,9 @@ static uint64_t number_call(const struct rpc_worker *worker)
          atomic_load_explicit(&worker->watch.calls, memory_order_relaxed);
 }
 
-/* Finds the worker with the next lower number. *held: its held call, which keeps the worker valid; NULL: it is in no call,
- * or in one that cannot be held, whose entry is written here. False: there is no further worker. */
+/* Finds the worker with the next lower number. *held: the worker, whose held call keeps it valid. *held NULL:
+ * the worker is in no call, or its call cannot be held and this function has written the entry of the call.
+ * False: no worker is left. */
 static bool hold_next(uint32_t *number, struct rpc_worker **held, uint64_t *call, struct buffer *list)
 {
   pthread_mutex_lock(&workers_lock);

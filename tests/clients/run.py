@@ -36,7 +36,7 @@ BATCH_ALONE = ("call", "member", "error", "batch")
 class Client:
     program: str
     scheme: str
-    packages: tuple  # as the registry names them; the first is the one that is tested
+    packages: tuple  # their names in the registry; the first is the tested package
     steps: tuple = ALL
     jar: str = None
 
@@ -96,7 +96,7 @@ def command_of(client):
     if not client.in_python and (runtime is None or shutil.which("npm") is None):
         raise Unavailable("node and npm are not installed")
     folder = [fetched("fetch-python" if client.in_python else "fetch-npm", package) for package in client.packages][0]
-    # The folder of the packages comes before Debian's own, which may have other versions.
+    # The folder of the packages precedes Debian's own folder, because Debian's may have other versions.
     return [runtime, HERE / client.program], folder, {**os.environ, "PYTHONPATH": folder} if client.in_python else None
 
 

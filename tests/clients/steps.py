@@ -1,4 +1,4 @@
-"""What the programs in Python ask of a peer, and how they report the result.
+"""The requests that the programs in Python send to a peer, and the form of their report.
 
 A program gets the peer's address as its argument. It prints the name of each step whose result is the expected one, and
 ends at the first step with another result.
@@ -13,7 +13,8 @@ ADD = "com.example.Calculator.add"
 DIVIDE = "com.example.Calculator.divide"
 SET = "java.lang.System.setProperty"
 GET = "java.lang.System.getProperty"
-KEY = Path(sys.argv[0]).stem  # of a system property, so that a notification leaves something to be seen
+# the name of a system property, so that the effect of a notification can be checked
+KEY = Path(sys.argv[0]).stem
 SERVER_ERROR = -32000
 THROWN = "java.lang.ArithmeticException"
 

@@ -16,7 +16,8 @@ except ProtocolError as error:
     answer = error.args[0]
 done("error", answer, (SERVER_ERROR, "Server error"))
 
-# A notification alone is answered by 204, which this client takes for a failure; in a batch with calls it can be sent.
+# A single notification is answered with status 204, and this client treats 204 as a failure; in a batch with
+# calls it can be sent.
 batch = MultiCall(server)
 batch.com.example.Calculator.add(1, 2)
 batch._notify.java.lang.System.setProperty(KEY, "told")

@@ -6,7 +6,7 @@ from pjrpc.client.backend.requests import Client
 from steps import ADD, ADDRESS, CALL, DIVIDE, GET, KEY, SERVER_ERROR, SET, THROWN, done
 
 with Client(ADDRESS) as client:
-    # Not client.call("call", **CALL): its own parameter is called method, too.
+    # client.call("call", **CALL) is not possible, because it has a parameter `method` itself.
     answer = client.send(Request(id="a", method="call", params=CALL))
     done("call", answer.unwrap_result()["value"]["value"], "8")
 

@@ -4,7 +4,8 @@
  * The format between interop.py and a codec in C; java/src/main/java/interop/GeneratedCodec.java has the same form.
  *
  * A sample is a byte count and the name of its struct, then a count of four bytes, big endian, and the struct. A
- * verdict is the byte 1 and the struct written again, or the byte 0 and the complaint, with such a count, too.
+ * verdict is the byte 1 and the struct written again, or the byte 0 and the complaint, also preceded by its
+ * length.
  *
  * One thread. An end of file in the middle of a frame, or too little memory, ends the program.
  */
@@ -41,7 +42,7 @@
   STRUCT(MetaMessage, meta_message)
 
 struct sample {
-  char name[256]; /* as the schema has it: "ClassMethodCall" */
+  char name[256]; /* the name in the schema: "ClassMethodCall" */
   /* Exactly size bytes of the heap, so that reading beyond them is found; the caller frees them. */
   uint8_t *bytes;
   size_t size;

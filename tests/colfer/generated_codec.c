@@ -1,8 +1,9 @@
 /*
  * The codec in C that Colfer's compiler generated, as a program: reads samples, and writes its verdicts.
  *
- * The generated code allocates and never frees, so it is compiled with malloc and calloc of this file, whose memory
- * ends with the sample: cc -Dmalloc=sample_malloc -Dcalloc=sample_calloc -c Colfer.c
+ * The generated code allocates and never frees, so it is compiled with the functions malloc and calloc of
+ * this file. Their memory is freed after each sample: cc -Dmalloc=sample_malloc -Dcalloc=sample_calloc -c
+ * Colfer.c
  */
 #include "Colfer.h"
 #include "frames.h"

@@ -1,6 +1,6 @@
 """Valid, invalid and changed samples of the binary form, and the required relations between three codecs' verdicts on them:
-the peer's, and those that Colfer's compiler generates in Java and in C. support/colfer.py, a fourth one, writes the
-samples.
+the peer's, and those that Colfer's compiler generates in Java and in C. support/colfer.py, a fourth codec,
+writes the samples.
 """
 
 import random
@@ -12,10 +12,10 @@ from support import colfer
 from support.peer import environment
 
 BATCH = 480
-CUT_MAX = 1000  # bytes of the structs that are cut at each
+CUT_MAX = 1000  # longer structs are not cut at every byte
 DEPTH_MAX = 30
 EDGE_BYTES = b"\x00\x01\x7e\x7f\x80\x81\xff"
-# A count or a length that no message holds: 2^32-1, and more digits than any number has.
+# A count or a length that is greater than any message: 2^32-1, and more digits than any number has.
 BOMB, ENDLESS = b"\xff\xff\xff\xff\x0f", b"\xff" * 12
 
 # ---- samples: the name of a struct, and bytes ----
@@ -150,7 +150,7 @@ class RandomStructs:
 
 
 def cut(samples):
-    """Every beginning of each."""
+    """Yields every proper beginning of every sample."""
     for name, data in samples:
         for length in range(min(CUT_MAX, len(data) - 1), -1, -1):
             yield name, data[:length]
@@ -167,7 +167,8 @@ def change(data, rng):
 
 
 def changed(samples, rng):
-    """Most are no longer a struct, and some are another one."""
+    """Yields each sample with random changes: most results are not a struct any more, and some are another
+    struct."""
     for name, data in samples:
         data = change(data, rng)
         while data and rng.random() < 1 / 3:
@@ -175,7 +176,8 @@ def changed(samples, rng):
         yield name, data
 
 
-# ---- required relations between a sample's bytes and each codec's output, which is None if it refused them ----
+# ---- required relations between a sample's bytes and each codec's output; None: the codec refused the bytes
+# ----
 
 def is_same(data, peer, java, c):
     return peer == java == c == data
@@ -190,8 +192,8 @@ def is_refused_by_peer(_, peer, _java, _c):
 
 
 def is_agreed(data, peer, java, c):
-    """The peer's codec reads nothing that a generated one refuses, and reads the same values; and it reads all that a
-    generated one would have written in the same form."""
+    """If a generated codec refuses the bytes, the peer's codec refuses them, too. If the peer's codec accepts
+    them, all codecs read the same values. It must accept bytes in the form that a generated codec writes."""
     return java != data if peer is None else peer == java == c
 
 
@@ -225,7 +227,7 @@ class Codec:
 
 
 def check(what, holds, samples, codecs):
-    """True if it holds for all of them."""
+    """True if the relation `holds` is true for all samples."""
     count = accepted = 0
     samples = iter(samples)
     while batch := list(islice(samples, BATCH)):
@@ -244,7 +246,7 @@ def check(what, holds, samples, codecs):
 
 
 def run(commands, seed, count):
-    """Passed and failed; commands: those of the peer's codec, of Java's and of C's."""
+    """Passed and failed; commands: the programs of the peer's codec, of Java's and of C's."""
     codecs = [Codec(command) for command in commands]
     one = len(colfer.STRUCTS)
     kinds = (("edges of the encoding", is_same, right_edges()),

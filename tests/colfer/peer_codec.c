@@ -10,7 +10,7 @@
 #define colfer_cl_init_call_type colfer_clinit_call_type
 
 static const struct {
-  const char *name; /* as the schema has it */
+  const char *name; /* the name in the schema */
   const struct colfer_type *type;
 } rows[] = {
 #define ROW(in_schema, name) {#in_schema, &colfer_##name##_type},

@@ -40,7 +40,8 @@ def compile_generated_codec(project):
 
 
 def run_java(project, *arguments):
-    """Passed and failed in the program's own count; a program without one has failed."""
+    """The numbers of passed and failed checks that the program prints. A program that prints none has
+    failed."""
     libraries = f"{project}/target/classes:{project}/target/libraries/*"
     done = subprocess.run([jdks.homes()[0] / "bin/java", "-cp", libraries, *map(str, arguments)],
                           env=environment(leaks=True), timeout=RUN_SECONDS, stdin=subprocess.DEVNULL,

@@ -2,19 +2,20 @@
 
 A case compares in this form:
 - results: void or not, type, null, ref; the value as the JSON text that an Obj holds, which is without its quotes for
-  a string, and with them under --compat pal. The value beside the ref of a collection or map, which JSON-RPC lacks,
-  is left to tests/integration/test_binary.py.
+  a string, and with them under --compat pal. The value that is sent with the ref of a collection or map is
+  not in JSON-RPC, and is left to tests/integration/test_binary.py.
 - errors: throwable type, message, frames and causes of the raised throwable. It carries neither code nor suggestions.
   If a case names no throwable type, the type is that of its code (THROWABLES).
 - control and meta: the status, by the code of the error that is expected (STATUS_OF), and the body.
 - the ref of a value, which --compat pal has only in this form, is left to tests/integration/test_binary_values.py.
 - "from", if --compat pal has it in JSON-RPC, too.
-- null and empty texts are one: Colfer leaves both out.
+- null and empty texts are equal: Colfer leaves both out.
 
 Without a binary form, and left out: notifications, batches, JSON-RPC 1.1, ids that are neither strings nor integers,
-malformed JSON and malformed envelopes (codes -32700 and -32600), a Java member as the method, members of params and of
-arguments beside type, value and ref (such as encoding), refs and names of the wrong JSON type, and null values of JSON
-only: an argument with neither value nor ref, and a metadata query's null. Number suffixes are part of a value's text.
+malformed JSON and malformed envelopes (codes -32700 and -32600), a Java member as the method, members of
+params and of arguments other than type, value and ref (such as encoding), refs and names of the wrong JSON
+type, and null values of JSON only: an argument with neither value nor ref, and a metadata query's null.
+Number suffixes are part of a value's text.
 """
 
 import json
@@ -26,7 +27,7 @@ from support.binary_client import (COMMANDS, DENIED, REQUESTS, SERVICES, STATUSE
                                    obj_ref, obj_text)
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.S)
-# The throwable of an error of that code, if the case names none.
+# The throwable of an error of that code, if the case names no throwable.
 THROWABLES = {-32602: "java.lang.IllegalArgumentException", -32001: DENIED, -32603: "java.lang.InternalError",
               -32601: "$any-of:" + "|".join(f"java.lang.{name}Exception" for name in (
                   "ClassNotFound", "NoSuchMethod", "NoSuchField")),
@@ -42,7 +43,7 @@ VALUE_TYPES = {"boolean", "byte", "char", "short", "int", "long", "float", "doub
 # The control methods that only JSON-RPC has, by their table.
 CONTROL_TABLE = Path(__file__).resolve().parents[2] / "native/op/control_methods.h"
 ADDITIONS = set(re.findall(r'ROW\(\w+, "(\w+)".*\.is_addition = true', CONTROL_TABLE.read_text(encoding="utf-8")))
-UNKNOWN = 99  # a command and a service that are none
+UNKNOWN = 99  # a command and a service that do not exist
 MEMBERS = {"new": {"type", "args"}, "call": {"type", "method", "instance", "args"},
            "get": {"type", "field", "instance"}, "put": {"type", "field", "instance", "value"},
            "control": {"method", "args"}, "meta": {"method", "args"}}
@@ -296,7 +297,8 @@ class BinaryForm:
 
 
 def in_colfer(data):
-    """A throwable and its causes in Colfer, which does not distinguish an empty text from none, and has no superclasses."""
+    """A throwable and its causes in Colfer, which does not distinguish an empty text from a missing text, and
+    has no superclasses."""
     data = {name: in_colfer(value) if isinstance(value, dict) else value
             for name, value in data.items() if name != "superclasses"}
     return {**data, "message": None} if data.get("message") == "" else data

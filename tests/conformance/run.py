@@ -8,8 +8,8 @@ A suite is a folder; each of its *.json files is a case or a list of cases, and 
 
     {"name": "...", "options": ["--compat", "pal"], "steps": [{"request": ..., "reply": ...}, ...]}
 
-The steps of a case share a session. "request" is JSON, or with "raw" the text itself. "reply" is the expected reply, null
-for none. In a reply, a string that begins with "$" means a kind of value:
+The steps of a case share a session. "request" is JSON, or with "raw" the text itself. "reply" is the expected
+reply; null: no reply is expected. In a reply, a string that begins with "$" means a kind of value:
 
     "$any"            anything             "$text"           any string
     "$ref", "$ref:x"  a ref, kept as x     "$frames"         a list of strings
@@ -26,8 +26,8 @@ and in a raw text <x>. A step may also be written short, for one of the six meth
 with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object ("null":
 false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which the last may be
 left out. A raw request with the id 1 may have "fails" as well. "only" names the transports of a case; a case for WebSocket
-is for shared memory, too, unless it "happens": "once" in a peer. "contains" beside (or instead of) "reply" is text that the
-reply has to contain byte for byte. "times" repeats a step.
+is for shared memory, too, unless it "happens": "once" in a peer. "contains", in addition to "reply" or
+instead of it, is text that the reply has to contain byte for byte. "times" repeats a step.
 
 JPEER_LEDGER=1 and JPEER_CHECK_JNI=1 (tests/support/peer.py) run the cases under the reference ledger and -Xcheck:jni, and a
 complaint of either fails the case.
@@ -271,7 +271,7 @@ def run_clean_step(step, client, kept, peer):
 
 
 def run_steps(case, client, peer):
-    """Why steps were left out, for each of them."""
+    """The reason for each step that was left out."""
     kept, left_out = {}, []
     for number, step in enumerate(case["steps"]):
         try:

@@ -1,5 +1,5 @@
-/* Argument files and JDK_JAVA_OPTIONS: the arguments are inside the text, and stay the same when they are quoted and
- * read once more. */
+/* Argument files and JDK_JAVA_OPTIONS: the arguments are inside the text, and are the same after quoting and
+ * reading them once more. */
 #include "cli/argument_file.h"
 
 #include "tests/fuzz/fuzz.h"

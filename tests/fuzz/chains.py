@@ -1,9 +1,10 @@
 """Random chains (batches whose requests name each other's results), and what a peer must answer to each.
 
-A chain is made beside a model of what Java does: lists of numbers, texts and lists. So an answer can be wrong in its value,
-not only in its form: the result of another request, an object of another one, a request that ran although the one that it
-needs had failed, or did not run. Functions of the client that a chain gives are called in the middle of it; they answer by
-the model, and may send chains of their own, nested in that call.
+A chain is made together with a model of Java's results: lists of numbers, texts and lists. In this way a
+wrong value of an answer is detected, not only a wrong form: the result of another request, an object of
+another request, a request that ran although a request that it needs had failed, or a request that did not
+run. Functions of the client that a chain gives are called in the middle of it; they answer by the model, and
+may send chains of their own, nested in that call.
 """
 
 import json
@@ -54,8 +55,8 @@ class Chain:
     support.callback_client.Call and returns its answer; nest(call) is called in the middle of some of them. check(answers)
     returns the faults of the answers, one text each.
 
-    The effect of a client's function on a list is known when the chain is made, like all else: functions decide by their
-    arguments alone.
+    The effect of a client's function on a list is known when the chain is made, because functions decide only
+    by their arguments.
     """
 
     def __init__(self, rng, give, nest=lambda call: None, within=None):
@@ -114,7 +115,7 @@ class Chain:
         return {"ref": {"result": json.loads(id)}}, self.results[id]
 
     def a_list(self):
-        """Mostly a list, sometimes a request that has failed; None if there is none yet."""
+        """Mostly a list, sometimes a request that has failed; None if there is no result yet."""
         failed = self.named(lambda value: isinstance(value, Failed)) if self.rng.random() < 0.1 else None
         return failed or self.named(lambda value: isinstance(value, list))
 
@@ -202,7 +203,7 @@ class Chain:
                  Failed(-32000, "depends on failed request") if failed else text_of(value[1]))
 
     def wrong_name(self, number):
-        """An id that no request has, a later one, or one of a batch around this one."""
+        """An id that no request has, the id of a later request, or an id in an outer batch."""
         self.add(number, "call", {"type": LIST, "method": "size", "args": [], "instance": {"result": f"none{number}"}},
                  Failed(-32602, "no earlier request of this batch has this id"))
 
@@ -221,7 +222,7 @@ class Chain:
     # ---- functions of the client ----
 
     def counted(self, times, answer):
-        """A function with this answer, which has to be called `times` times."""
+        """A function with this answer. It must be called `times` times."""
         counts = [times, 0]
         self.calls.append(counts)
 

@@ -26,7 +26,7 @@ static void read_member(const struct class_member *member, bool is_method)
 
 FUZZ_TARGET(input)
 {
-  enum { MEMBERS = 16 }; /* the first ones are enough */
+  enum { MEMBERS = 16 }; /* the first entries are enough */
   struct arena arena;
   struct class_file file;
   struct jp_error error = {.text = ""};

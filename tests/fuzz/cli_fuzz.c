@@ -1,6 +1,7 @@
-/* The command line of `jpeer run`: the input is its arguments, each ended by a NUL or a newline. Arguments before a
- * first "ENV" line are the command line; those after it are NAME=VALUE pairs of the environment. No file of the
- * machine is read: '@' becomes '%', except "@@". argument_file_fuzz covers the content of such files. */
+/* The command line of `jpeer run`: the input is its arguments, each ended by a NUL or a newline. Arguments
+ * before a first "ENV" line are the command line; arguments after it are NAME=VALUE pairs of the environment.
+ * No file of the machine is read: '@' becomes '%', except "@@". argument_file_fuzz covers the content of such
+ * files. */
 #include "cli/run_options.h"
 
 #include "tests/fuzz/fuzz.h"

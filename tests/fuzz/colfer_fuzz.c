@@ -9,7 +9,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-/* A struct as it is written and shown. */
+/* A struct in its written and its printed form. */
 struct forms {
   struct buffer bytes;
   struct buffer printed;

@@ -34,7 +34,7 @@ static inline char *copy_with_end(struct text text)
   return copy;
 }
 
-/* Removes the next line, which a line feed ends, from *rest; false: there is none. */
+/* Removes the next line, up to a line feed, from *rest; false: no line is left. */
 static inline bool next_line(struct text *rest, struct text *line)
 {
   const char *feed = rest->len == 0 ? NULL : memchr(rest->data, '\n', rest->len);
@@ -45,7 +45,8 @@ static inline bool next_line(struct text *rest, struct text *line)
   return true;
 }
 
-/* No name of a class has an empty segment, so statements about every name leave those out. */
+/* No name of a class has an empty segment, so statements about every name do not include names with an empty
+ * segment. */
 static inline bool has_empty_segment(struct text t)
 {
   return t.len == 0 || t.data[0] == '.' || t.data[t.len - 1] == '.' || memmem(t.data, t.len, "..", 2) != NULL;

@@ -1,6 +1,6 @@
-/* Known binary messages: each message of the input is served on the general path, and by a worker that knows those
- * before it and one of every kind; both answers must be the same. A message is its length in two bytes, and its
- * bytes. */
+/* Known binary messages: each message of the input is served on the general path, and by a worker that knows
+ * the earlier messages and one message of every kind; both answers must be the same. A message is its length
+ * in two bytes, and its bytes. */
 #include "tests/unit/rpc/fastpath/known_bench.h"
 #include "tests/unit/unit.h"
 

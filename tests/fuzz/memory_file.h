@@ -9,8 +9,8 @@
 
 enum { FUZZ_PATH_SIZE = 40 };
 
-/* A file in memory with the input in it, by a path that names it as long as its descriptor is open; the caller closes
- * that. */
+/* A file in memory that contains the input, and a path of the file that is valid as long as its descriptor is
+ * open. The caller closes the descriptor. */
 static inline int open_copy(struct text input, char path[FUZZ_PATH_SIZE])
 {
   int file = memfd_create("fuzz", MFD_CLOEXEC);

@@ -3,16 +3,18 @@
 usage: mutate_callbacks.py [--seconds N] [--jvm HOME] [--seed N] [--clients N] [--check-jni]
 
 Each client has Java call it: from the thread of its request, from other threads, from virtual threads, deep in the stack,
-in events. Most calls are answered wrongly: with bytes changed, with another id, twice, late, in a batch, by an error that
-names a throwable, after requests that are nested in this call, in an ended one, in another client's, or with the session
-deleted, or not at all. They also send chains (chains.py) in which something was changed. Promises that must hold: every
-message of the peer is a call, a release or an answer; calls of other clients, and their chains with nested callbacks,
-always get right answers; after the clients have left, no session, descriptor or thread of theirs remains; and the peer ends
-by its signal, at once, clean, and with only warnings about callbacks in its log.
+in events. Most calls are answered wrongly: with changed bytes, with another id, twice, late, in a batch, with
+an error that names a throwable, or not at all. Some are answered after a request that is nested in this call,
+in an ended call or in another client's call, or after the session was deleted. They also send chains
+(chains.py) in which something was changed. Requirements: every message of the peer is a call, a release or an
+answer; calls of other clients, and their chains with nested callbacks, always get right answers; after the
+clients have left, no session, descriptor or thread of theirs remains; and the peer ends by its signal, at
+once, clean, and with only warnings about callbacks in its log.
 
 Java may wait for itself: a thread holds the monitor of fixtures.Calling and runs invokeAll there, and a request that is
-nested in a worker's call asks for the monitor. No client can end that, and all others that want the monitor wait as well.
-The fixture knows both threads; each such deadlock is ended by an interrupt, counted, and the first is shown.
+nested in a worker's call asks for the monitor. No client can end this deadlock, and all other threads that
+need the monitor wait as well. The fixture detects such a deadlock and ends it by an interrupt. Deadlocks are
+counted, and the first is printed.
 """
 
 import argparse
@@ -35,7 +37,7 @@ from support.peer import Peer  # noqa: E402
 
 CALLING = "fixtures.Calling"
 SILENT_SECONDS = 2  # then a client with an unanswered call disconnects: the call's thread may hold a lock that others need
-QUIET_SECONDS = 0.1  # then a client checks whether its requests are over
+QUIET_SECONDS = 0.1  # then a client checks whether its requests have ended
 PATIENCE_SECONDS = 30  # for expected messages
 SETTLE_SECONDS = 60
 SPARE_DESCRIPTORS = 64  # jars, and what the crew opens when it grows
@@ -136,7 +138,7 @@ class Attack:
         return {"ref": {"callback": self.rng.randint(1, 5)}, **self.rng.choice(FLAGS)}
 
     def request(self, **options):
-        """A random request: one that gives a callback, or a short one without."""
+        """A random request: a request that gives a callback, or a short request without a callback."""
         self.sent += 1
         kind = self.rng.randrange(8)
         if kind == 0:
@@ -181,8 +183,8 @@ class Attack:
         return [*chain.requests, self.request()]
 
     def handle_next(self):
-        """If no message arrives, no request is in flight any more: some get no answer, because a change has removed
-        their id or the request itself."""
+        """If no message arrives, no request counts as in flight any more: some requests get no answer,
+        because a change has removed their id or the request itself."""
         try:
             self.handle(self.client.receive_within(QUIET_SECONDS))
         except (TimeoutError, shm.TimedOut):
@@ -381,7 +383,7 @@ class Run(Mutation):
     # ---- remains ----
 
     def settle(self, descriptors, threads):
-        """Waits until the clients' sessions and all that was open for them are gone."""
+        """Waits until the clients' sessions, descriptors and threads are gone."""
         deadline = time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < deadline:
             with clients.WebSocketClient(self.peer) as client:
@@ -408,7 +410,7 @@ class Run(Mutation):
 
 
 def options_of(arguments):
-    # Refs begin at 1, so that those of changed messages often name something.
+    # Refs begin at 1, so that refs in changed messages often name an object.
     options = ["--rpc-policy-preset", PRESETS, "--rpc-default-action", "ALLOW", "--log-level", "warn", "--first-ref", "1"]
     options += ["-J", "-Xcheck:jni"] if arguments.check_jni else []
     return options + (["--jvm", arguments.jvm] if arguments.jvm else [])

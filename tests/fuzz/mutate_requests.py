@@ -5,9 +5,9 @@ usage: mutate_requests.py [--seconds N] [--jvm HOME] [--seed N] [--clients N]
 
 Each client replays the steps of a case, and changes most of them on the way: bytes of the text, or a value, a name or a
 member of the JSON; requests that still have a binary form are sent as binary messages, too, in which bytes are changed.
-Promises that must hold: every answer is JSON with a result or an error (a batch: a list of such); a call on a connection of
-its own is always answered rightly; the peer ends with its signal, and neither the JVM nor a sanitizer complained. A
-mutation that waits in Java stays there: its connection is abandoned and counted.
+Requirements: every answer is JSON with a result or an error (a batch: a list of these); a call on a
+connection of its own is always answered rightly; the peer ends with its signal, and neither the JVM nor a
+sanitizer complained. If a mutation waits in Java, its connection is abandoned and counted.
 """
 
 import argparse
@@ -97,13 +97,13 @@ def mutate(text, rng, donor):
     except ValueError:
         tree = None
     if tree is None or rng.random() < 0.4:
-        # Bytes that are no UTF-8 become lone surrogates, whose bytes are no UTF-8 either.
+        # Bytes that are not UTF-8 become lone surrogates, whose bytes are not UTF-8 either.
         return mutate_bytes(text.encode("utf-8", "surrogatepass"), rng, TEXTS).decode("utf-8", "surrogateescape")
     return json.dumps(mutate_tree(tree, rng, other))
 
 
 def is_answer(reply):
-    """A lone answer, or a list of them."""
+    """A single answer, or a list of answers."""
     answer = json.loads(reply)
     return all(isinstance(one, dict) and ("result" in one or "error" in one)
                for one in (answer if isinstance(answer, list) else [answer]))
@@ -182,7 +182,7 @@ class Mutation:
             thread.join(max(0, self.end - time.monotonic()) + patience)
 
     def watchers(self):
-        """Runs beside the attacks."""
+        """Runs while the attacks run."""
         return [self.watch]
 
     def report(self, passed):
@@ -267,7 +267,7 @@ def main():
     parser.add_argument("--clients", type=int, default=2, help="of each transport")
     arguments = parser.parse_args()
     clients.SECONDS = PATIENCE_SECONDS
-    # Refs begin at 1: those of Refs often name something.
+    # Refs begin at 1, so that the numbers of Refs often name an object.
     options = ["--rpc-policy-preset", PRESETS, "--rpc-default-action", "ALLOW", "-J", "-Xcheck:jni", "--log-level", "warn",
                "--first-ref", "1"]
     options += ["--jvm", arguments.jvm] if arguments.jvm else []

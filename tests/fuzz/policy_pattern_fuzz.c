@@ -1,6 +1,6 @@
 /*
- * A pattern, a line feed, a name. Matching always ends; and if both are short and ASCII, the result is that of the
- * plainest matcher, which tries every way.
+ * A pattern, a line feed, a name. Matching always ends; and if both are short and ASCII, the result is the
+ * same as for the simplest matcher, which tries all possibilities.
  */
 #include "policy/match.h"
 

@@ -1,4 +1,4 @@
-/* Runs a fuzz target over the files of a folder, so that the findings of fuzzing stay covered. */
+/* Runs a fuzz target over the files of a folder, so that the findings of fuzzing are tested again. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

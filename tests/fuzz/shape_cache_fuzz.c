@@ -1,5 +1,5 @@
-/* Shapes of requests: each line of the input is a message, and is read on the general path and by the shapes of those
- * before it; both must have the same result. */
+/* Shapes of requests: each line of the input is a message, and is read on the general path and by the shapes
+ * of earlier messages; both must have the same result. */
 #include "tests/unit/rpc/fastpath/read_twice.h"
 
 #include "tests/fuzz/fuzz.h"

@@ -1,13 +1,14 @@
 #ifndef JPEER_TESTS_FUZZ_TOUCH_OPERATION_H
 #define JPEER_TESTS_FUZZ_TOUCH_OPERATION_H
-/* Reads an operation to its last byte, so that a sanitizer sees invalid pointers; aborts if it breaks a promise of
- * op/operation.h. */
+/* Reads an operation to its last byte, so that a sanitizer sees invalid pointers; aborts if it violates a
+ * rule of op/operation.h. */
 #include "base/status.h"
 #include "op/operation.h"
 
 void touch_operation(const struct operation *operation);
 
-/* Callbacks of a message: the accepted ones, and those that a scan finds, which must be at least as many. */
+/* Callbacks of a message: the accepted callbacks, and the callbacks that a scan finds. The scan must find at
+ * least as many. */
 struct callback_counts {
   size_t taken;
   size_t found;

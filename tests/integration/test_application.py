@@ -1,5 +1,5 @@
-"""How applications start and end: every kind of main, of jar, and of mistake in a command line. The application ends
-the process; for signals see test_start.py."""
+"""How applications start and end: with every kind of main and of jar, and with mistakes in the command line. Here
+the application ends the process; test_start.py tests signals."""
 
 import zipfile
 from pathlib import Path

@@ -65,8 +65,8 @@ class LongTexts(PeerCase):
         return json.loads(client.control("stats")["value"])["objects"]
 
     def check_nothing_stays(self, client, batch, rounds=40):
-        """Repeats a batch. 40 texts of 8 MB are more than the heap, so no text may stay. The session must not have more
-        refs than before."""
+        """Repeats a batch. 40 texts of 8 MB are more than the heap, so no text may be kept. The session must
+        not have more refs than before."""
         before = self.objects(client)
         for _ in range(rounds):
             batch(client)

@@ -1,5 +1,5 @@
-"""The binary messages: each operation in each envelope, and what the conformance cases in this form do not compare
-(tests/conformance/binary_form.py)."""
+"""The binary messages: each operation in each envelope, and the parts of binary answers that the conformance cases
+do not compare (tests/conformance/binary_form.py)."""
 
 import base64
 import gzip

@@ -17,8 +17,8 @@ def fields(text):
 
 class Documents(PeerCase):
     def assert_same_structs(self, structs):
-        """Compares with the structs of the tests' own reader. It lacks the last fields of a message, which belong to
-        messages that are not served."""
+        """Compares the document with the structs of the tests' own reader. This reader lacks the last fields of a
+        message, which belong to messages that the peer does not serve."""
         structs["Message"] = structs["Message"][:len(colfer.STRUCTS["Message"])]
         self.assertEqual({name: structs.get(name) for name in colfer.STRUCTS}, colfer.STRUCTS)
 

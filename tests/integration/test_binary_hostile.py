@@ -179,7 +179,7 @@ class Bytes(HostileCase):
         self.assert_refused(exec_bytes(field(17, b"\3" * (15 * MIB))), answers="the id")
 
     def test_a_message_of_the_greatest_depth_is_read(self):
-        """The deepest message has 64 nested structs: the message, the exec message, what was raised, and 61
+        """The deepest message has 64 nested structs: the message, the exec message, the raised error, and 61
         throwables."""
         call = field(9, colfer.encode("ClassMethodCall", ADD["execMessage"]["classMethodCall"]))
         for throwables, is_served in ((61, True), (62, False)):

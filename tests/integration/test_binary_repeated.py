@@ -1,4 +1,5 @@
-"""Binary messages that are repeated with a change: what the peer keeps of the first must not show."""
+"""Binary messages that are repeated with a change: the data that the peer keeps of the first message must not
+affect the answers."""
 
 import json
 import random
@@ -18,7 +19,7 @@ LIST = "java.util.ArrayList"
 
 class Repeated(BinaryCase):
     def warm(self, message):
-        """Sends the message WARM times. Returns the result, which must be the same each time."""
+        """Sends the message WARM times. Returns the result, and checks that it is the same each time."""
         (result,) = {json.dumps(self.client.result(message)) for _ in range(WARM)}
         return json.loads(result)
 

@@ -74,7 +74,7 @@ class Order(BinaryCase):
 
 
 class Answers(BinaryCase):
-    """Answers that are longer than an identity may have waiting."""
+    """Answers that are longer than the limit for the waiting answers of an identity."""
 
     options = ("--message-max", "4K", "--send-buffer-max", "4K", "--array-value-max", "100000",
                "--session-max-objects", "5")

@@ -85,7 +85,7 @@ class Arguments(BinaryCase):
             self.assertEqual(self.describe(argument), "null")
 
     def test_what_came_back_can_be_handed_back(self):
-        """An Obj with a ref is that object, whatever value it has beside the ref."""
+        """An Obj with a ref means the object of the ref, even if it has a value, too."""
         titles = self.client.result(call_message("fixtures.Shelf", "titles"))
         self.assertEqual(set(titles), {"clazz", "ref", "value"})
         for handed in (titles, {**titles, "value": "[]"}, {**titles, "value": "not JSON"}):

@@ -73,8 +73,8 @@ class OneProcess(CallbackCase):
         return json.loads(plain(answer))["client"]
 
     def connect_process(self, count=2, kinds=(CallbackClient,)):
-        """Opens `count` connections of one session and process, alternating the kinds. Also returns the number of the
-        process."""
+        """Opens `count` connections of one session and process, alternating the kinds. Returns the number of
+        the process, too."""
         session = {"peer-id": str(uuid.uuid4())}
         clients = [self.connect(kinds[i % len(kinds)], session) for i in range(count)]
         self.session = session
@@ -117,8 +117,8 @@ class OneProcess(CallbackCase):
         self.assertEqual(self.outcome(), "of other")
 
     def close_one(self, one, other, asking, pool):
-        """Closes a connection. Java then calls the other one, although it has sent nothing since the object was
-        given."""
+        """Closes a connection. Java then uses the other connection, although the client has sent nothing on it
+        since it gave the object."""
         other.functions[7] = lambda call: "the other"
         one.call(CALLING, "keep", "process", one.give(number=7))
         one.close()
@@ -214,7 +214,7 @@ class Interleaved(CallbackCase):
         nested = one.begin_call(CALLING, "callKept", "inner", within=outer.id)
         inner = other.await_call()
         self.assertEqual(other.end(other.begin_call(CALLING, "threadName", within=inner.id)), thread)
-        # The outer call is still open, and its thread waits in the inner one.
+        # The outer call is still open, and its thread waits in the inner call.
         self.assertEqual(one.end(one.begin_call(CALLING, "threadName", within=outer.id)), thread)
         outer.answer("outer, whose answer is early")
         inner.answer("inner")
@@ -327,8 +327,8 @@ class Vanishing(LeavingCase):
     options = ("--on-disconnect", "finish")
 
     def test_java_gets_an_error_however_the_connection_ends(self):
-        """The Java thread gets an error, whether it is the request's own or another, and the peer continues to serve.
-        """
+        """The calling Java thread gets an error, whether it serves the request or is another thread, and the peer
+        continues to serve."""
         for method, leave, outcome in self.outcomes():
             self.assertEqual(outcome, GONE, (method, leave))
         self.assert_serves(self.connect())
@@ -403,7 +403,8 @@ class Wrong(CallbackCase):
         self.stop(dropped=1)
 
     def test_values_that_do_not_fit_are_errors_in_java(self):
-        """Java gets an error for each value; the log gets a line for the first one of a connection."""
+        """Java gets an error for each value; the log gets a line for the first wrong value of a
+        connection."""
         client = self.serve()
         for wrong in ("x", {"ref": 999999}, typed("fixtures.Nothing", 1), {"no": "argument"}, [1, 2], 1.5):
             begun = client.begin_call("java.util.Objects", "compare", "a", "b", client.give())
@@ -438,7 +439,8 @@ class Wrong(CallbackCase):
         self.stop()
 
     def test_answers_that_cannot_be_read_are_errors_in_java(self):
-        """Java gets an error if the id is that of its call. `result` and `error` together, as in JSON-RPC 1.0, are accepted."""
+        """Java gets an error if the id belongs to its call. `result` and `error` together, as in JSON-RPC
+        1.0, are accepted."""
         client = self.serve("--callback-timeout", "0")
         for code, wrong in ((-32700, '{"jsonrpc":"2.0","id":"%s","result":Infinity}'),
                             (-32700, '{"result":1 2,"id":"%s"}'),
@@ -475,7 +477,7 @@ class Wrong(CallbackCase):
         self.stop(dropped=1)
 
     def test_threads_that_wait_for_no_answer_are_free_after_the_timeout(self):
-        """Every thread that waits is free again, even with many of them."""
+        """Every thread that waits is free again, even if many threads wait."""
         client = self.serve("--callback-timeout", "200")
         client.call(CALLING, "onThreads", client.give(), 30)
         client.await_calls(30)

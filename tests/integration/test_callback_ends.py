@@ -128,9 +128,8 @@ class Stops(EndCase):
         self.assertEqual(self.peer.stop(), 0)
 
     def test_a_nested_request_can_exit(self):
-        """The process ends at once although a callback is open, on whichever thread the callback waits or the request
-        runs.
-        """
+        """The process ends at once although a callback is open. It does not matter on which thread the callback waits,
+        and on which thread the request runs."""
         there = {"threadAffinity": "SINGLE"}
         for method, executor, of_callback, of_request in (
                 ("here", (), {}, {}), ("onThread", (), {}, {}), ("here", SINGLE, there, {}), ("here", SINGLE, {}, there)):

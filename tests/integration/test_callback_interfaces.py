@@ -1,5 +1,5 @@
-"""Which interfaces a client's object may have: interfaces of other loaders and modules, what the policy allows, and how
-many classes of proxies there may be."""
+"""Tests which interfaces a client's object may have: interfaces of other loaders and modules, interfaces that
+the policy allows, and how many classes of proxies there may be."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from support.peer import eventually
 from support.peer_case import CALLING, DENIED, CallbackCase, allow
 
 CALLBACKS = "fixtures.Callbacks"
-# Interfaces that can be combined: none of their methods differ only in the type of the result.
+# Interfaces that can be combined: no two of their methods differ only in the type of the result.
 INTERFACES = ("java.lang.Runnable", "java.util.Comparator", "java.util.concurrent.Callable", "java.util.function.Consumer",
               "java.util.function.Function", "java.util.function.IntPredicate", "java.util.function.LongConsumer")
 
@@ -52,7 +52,7 @@ class Interfaces(CallbackCase):
         self.assertEqual(self.client.call("fixtures.Loading", "alive"), "0")
 
     def test_an_interface_may_be_of_another_module(self):
-        """An interface that is loaded by the platform's loader, and one of a package that its module does not export.
+        """An interface of the platform's loader, and an interface of a package that its module does not export.
         """
         held = self.client.new("java.util.ArrayList")
         for index, (interface, method, args, result) in enumerate((
@@ -192,8 +192,8 @@ class Classes(CallbackCase):
         self.assertEqual(self.give_and_call(client, INTERFACES[2:3]), "works")
 
     def test_one_id_has_a_bounded_number_of_objects(self):
-        """Each set of interfaces makes another object. One ID has at most 256 objects, and other IDs are not
-        delayed."""
+        """Each set of interfaces makes a new object of the ID. One ID has at most 256 objects, and does not delay
+        other IDs."""
         self.start("--callback-classes-max", "600")
         client = self.connect(CallbackClient)
         held = client.new("java.util.ArrayList")

@@ -1,4 +1,5 @@
-"""Which overload a callback argument chooses, what a client receives of a call, and the effect of each kind of answer.
+"""Tests which overload a callback argument chooses, the message that a client receives for a call, and the
+effect of each kind of answer.
 """
 
 from support.clients import ref, typed

@@ -49,7 +49,8 @@ class Recursion(CallbackCase):
 
 class FetchInside(CallbackCase):
     def test_a_fetch_of_the_iterator_that_asks_is_refused_at_once(self):
-        """The outer fetch would wait for the inner one, on whatever thread the iterator sends the request."""
+        """The outer fetch would wait for the inner fetch, no matter on which thread the iterator sends the
+        request."""
         fetched = []
 
         def next_one(call):
@@ -178,7 +179,7 @@ class Threads(CallbackCase):
         self.assert_serves()
 
     def test_a_waiting_thread_may_hold_monitors_that_others_need(self):
-        """The thread holds a monitor that the JVM or the peer could lock, and others are served."""
+        """The thread holds a monitor that the JVM or the peer could lock, and other clients are served."""
         other = self.connect()
         names = ("java.lang.Class", "java.lang.Thread", "java.lang.ClassLoader", "java.lang.reflect.Proxy",
                  "java.lang.ref.Cleaner", "jpeer.peer.CallbackKind", "jpeer.peer.PeerThread", "jpeer.peer.Released")
@@ -273,7 +274,7 @@ class Order(CallbackCase):
         self.assertEqual(self.client.end(begun), "done")
 
     def test_an_answer_after_too_many_requests_is_reached(self):
-        """Requests beyond the limit are refused at once; the others wait for their turn."""
+        """Requests beyond the limit are refused at once; the others wait for the requests before them."""
         first = self.client.begin_call(CALLING, "here", self.client.give())
         call = self.client.await_call()
         later = [self.client.begin_call(CALLING, "echo", number) for number in range(1100)]
@@ -302,8 +303,8 @@ class Backpressure(CallbackCase):
     options = ("--callback-timeout", "3000", "--send-buffer-max", "1M")
 
     def test_room_is_waited_for_until_the_timeout(self):
-        """This client does not read before an event has thrown. Then it gets the earlier events, and a call that
-        waits for room."""
+        """The client reads nothing until an event has thrown in Java. When the client reads again, it gets the
+        earlier events, and a call that has waited for room."""
         last = self.client.give(lambda call: "asked")
         begun = self.client.begin_call(CALLING, "flood", self.client.give(oneway=True), 100000, last)
         with WebSocketClient(self.peer) as other:
@@ -471,7 +472,8 @@ class OrderOfAnswers(CallbackCase):
     thread.
 
     Suppliers on Java threads answer with a new object, and release its ref with the next message. The threads are an
-    executor's own: the common pool does not promise to run as many blocked tasks at once as it has parallelism.
+    executor's own: the common pool does not guarantee that it runs as many blocked tasks at once as its
+    parallelism says.
     """
 
     options = ()

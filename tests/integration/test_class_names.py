@@ -1,4 +1,4 @@
-"""Invented names of classes: an absent class leaves nothing in the JVM, and an existing one is found."""
+"""Invented names of classes: an absent class leaves nothing in the JVM, and an existing class is found."""
 
 import json
 import shutil
@@ -58,7 +58,7 @@ class Absent(PeerCase):
         before = self.used_bytes(client)
         self.fill(client, range(5, 45))
         grown = self.used_bytes(client) - before
-        self.assertLess(grown, 2 << 20)  # the names alone are 4.8 MB
+        self.assertLess(grown, 2 << 20)  # the names need 4.8 MB
         self.assertEqual(client.call("java.lang.Math", "max", 3, 5), "5")
 
 

@@ -98,8 +98,8 @@ class Descriptions(PeerCase):
                     self.assertIn(wrong, reply["error"]["data"]["message"])
 
     def assert_shown(self, shown, actual):
-        """Compares an answer with the example's. Refs, counts, and members that the example leaves out are not
-        compared."""
+        """Compares an answer with the answer in the example. Refs, counts, and members that the example leaves out
+        are not compared."""
         if isinstance(shown, dict) and isinstance(actual, dict):
             self.assertEqual(sorted(shown), sorted(actual))
             for name, value in shown.items():

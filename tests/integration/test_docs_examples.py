@@ -1,11 +1,12 @@
 """Every message that a page shows is sent, or received, as the page says.
 
-A block of messages has the language json, or begins with an arrow: "->" is sent by the client. A message begins at a
-line's beginning, and its further lines are indented. In what the peer sends "..." is any text, any further members or
-any further elements. Each block has a session of its own. A comment before the block says what exists before:
+A block of messages has the language json, or begins with an arrow: the client sends the messages after "->". A message
+begins at the beginning of a line, and its further lines are indented. In a message of the peer "..." stands for any
+text, any further members or any further elements. Each block has a session of its own. A comment before a block
+describes the state in which the block is run:
 
     <!-- run with
-    peer --thread-affinity ...    options of a peer of its own; "without class path" for one without
+    peer --thread-affinity ...    options of the block's own peer; with "without class path" it has no class path
     7 = METHOD PARAMS             an object whose ref is 7
     send MESSAGE                  is sent before the block; its answer is dropped, unless it has an id
     -->

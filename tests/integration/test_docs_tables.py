@@ -94,7 +94,7 @@ class DocsTables(PeerCase):
         self.assertEqual({row[0].strip("`") for row in rows}, {each["name"] for each in self.methods["jpeer.fetch"]["params"]})
 
     def test_digits_of_results(self):
-        """limits.md, "Digits": the text of a BigInteger is beside its ref up to --number-digits-max."""
+        """limits.md, "Digits": the text of a BigInteger is sent with its ref up to --number-digits-max."""
         limit = next(quantity(row[1]) for _, rows in tables("limits.md") for row in rows if "`--number-digits-max`" in row[2:3])
         for digits, has_text in ((limit, True), (limit + 1, False)):
             result = self.client.value("call", {"type": "java.math.BigInteger", "method": "pow", "args": [digits - 1],

@@ -65,8 +65,8 @@ class Timeouts(PeerCase):
             self.assertEqual("false", answers[2]["result"]["value"]["value"])
 
     def test_a_request_that_waits_times_out_where_it_is(self):
-        """The time counts from the request's arrival. The request is answered while the call before it runs, and never
-        runs."""
+        """The timeout counts from the arrival of the request. The request is answered while the previous call runs,
+        and is never run."""
         for client in self.each(*READ_AHEAD, ZmqClient):
             added = client.new("java.util.ArrayList")
             client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
@@ -199,7 +199,7 @@ class Cancels(PeerCase):
 
     def test_the_rest_of_a_batch_is_cancelled_with_a_request_of_it(self):
         for client in self.each(*READ_AHEAD, ZmqClient):
-            for repeat in range(3):  # the fast path knows the requests after the first one
+            for repeat in range(3):  # the fast path knows all requests after the first request
                 batch = [call_request(1, "fixtures.Calculator", "add", 1, 2),
                          {"jsonrpc": "2.0", "id": 2, "method": "call", "params": call_params("sleep", 60000)},
                          {"jsonrpc": "2.0", "id": 3, "method": "call", "params": call_params("sleep", 1)}]
@@ -230,8 +230,8 @@ class Cancels(PeerCase):
 
 
 class NestedRequests(PeerCase):
-    """Requests that a client sends in a callback have timeouts of their own, and see no interrupt of the call around
-    them."""
+    """Requests that a client sends in a callback have timeouts of their own, and are not affected by an
+    interrupt of the outer call."""
 
     options = ()
     peer_arguments = {"sockets": True}
@@ -262,7 +262,7 @@ class NestedRequests(PeerCase):
 
     def test_the_timeout_of_the_call_around_them_waits_for_their_end(self):
         client = self.connect(CallbackClient)
-        number, call = self.call_back(client)  # the first one takes time
+        number, call = self.call_back(client)  # the first call takes time
         call.answer()
         client.end(number)
         timeout_ms = 10 * TIMEOUT_MS
@@ -607,8 +607,8 @@ class StubbornCalls(PeerCase):
             self.client.call(BLOCKERS, "open")
 
     def test_an_interrupt_that_never_returns_holds_nothing(self):
-        """The interrupt closes a channel of the application, which blocks. At first there are more such calls than
-        interrupting threads."""
+        """The interrupt closes a channel of the application, and closing it blocks. At first there are more calls
+        whose interrupt blocks than threads that interrupt."""
         clients = [self.connect(WebSocketClient) for _ in range(6)]
         for client in clients:
             client.send(json.dumps(call_request(1, BLOCKERS, "passInChannel", options={"timeout": 3 * STUBBORN_MS})))
@@ -650,7 +650,7 @@ class StubbornCalls(PeerCase):
     def test_one_with_callbacks_goes_on_too(self):
         client = self.connect(CallbackClient)
         calling = "fixtures.Calling"
-        for _ in range(3):  # the second thread is lost with callbacks that a first one has given
+        for _ in range(3):  # the second thread is lost while it has callbacks that the first thread has given
             number = client.begin("call", {"type": calling, "method": "here", "args": [client.give()]})
             client.await_call().answer("done")
             self.assertEqual("done", client.end(number))

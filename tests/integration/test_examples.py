@@ -25,7 +25,7 @@ def examples():
             for command in block[2].replace("\\\n", " ").splitlines() if block[1] == "sh" else ():
                 options = {option: value.strip("'\"") for option, value in re.findall(
                     r"(--rpc-allow|--rpc-policy-preset|--rpc-default-action)[ =]('[^']*'|\S+)", command)}
-                # "Everything. For your own machine only" is no policy.
+                # "Everything. For your own machine only" is not a policy.
                 if options and options.get("--rpc-default-action") != "ALLOW" and "policy explain" not in command:
                     found[f"{place} {command.strip()[:60]}"] = options
     return found

@@ -1,5 +1,5 @@
-"""Faults from outside: each is an error only for the client that it affects. The peer continues, and nothing of the
-fault remains.
+"""Faults from outside. Each fault is an error only for the client that it affects. The peer continues, and keeps no
+trace of the fault.
 
 tests/release/failing_memory.py tests faults of the peer's own memory; other faults are in test_limits.py (Java's
 memory, descriptors), test_policy_reload.py (the policy's file), test_sessions.py and net/test_load.py (clients that

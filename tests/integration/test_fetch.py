@@ -58,7 +58,7 @@ def pieces_of_string(client, number, size):
 
 
 class SmallAnswers(PeerCase):
-    """Elements that do not fit in an answer are in the next one."""
+    """Elements that do not fit in an answer are in the next answer."""
 
     options = ("--message-max", str(SMALL), "--send-buffer-max", str(SMALL))
 

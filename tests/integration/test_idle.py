@@ -66,4 +66,4 @@ class Idle(PeerCase):
                   '"method": "sleep", "args": [600000]}}')
         self.assert_idle(peer)
         self.assertEqual(other.call("fixtures.Calculator", "add", 1, 2), "3")
-        peer.stop()  # or the client's goodbye would wait for its call
+        peer.stop()  # otherwise the client's closing message would wait for its call

@@ -14,7 +14,7 @@ CLIENTS = 20
 
 
 def try_call(client, type_name, method, *args, on=None):
-    """Tries an attack, which may be denied or throw, but must do no harm."""
+    """Tries an attack. It may be denied or throw, but must do no harm."""
     try:
         return client.call(type_name, method, *args, on=on)
     except RpcError:

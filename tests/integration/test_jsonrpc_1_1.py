@@ -126,7 +126,7 @@ class Get(Http):
         self.assertEqual(406, self.get("/rpc/control?method=ping", Accept="application/json;q=0")[0].status)
 
     def test_a_connection_continues_after_a_head_request_with_a_streamed_answer(self):
-        """The answer, the names of all classes, is so long that the peer streams it."""
+        """The answer contains the names of all classes, and is long enough to be streamed."""
         connection = http.client.HTTPConnection(self.url.netloc, timeout=60)
         self.addCleanup(connection.close)
         connection.request("HEAD", "/rpc/meta?method=fetch_classes_info&compress_encode=false")

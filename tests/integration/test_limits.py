@@ -1,5 +1,5 @@
-"""Limits through the binary: each is an error for the client that reached it, names its flag, and leaves the rest
-usable."""
+"""Limits through the binary. Each limit is an error only for the client that has reached it; the error names the flag,
+and the peer remains usable."""
 
 import json
 import os
@@ -178,8 +178,8 @@ class Arguments(PeerCase):
 
 
 class Descriptors(PeerCase):
-    """A peer that may open no more files. The test lowers the limit from outside, so that no client has to use up the
-    descriptors."""
+    """A peer that may open no more files. The test lowers the limit with prlimit, so that it need not open
+    thousands of descriptors."""
 
     def limit(self, peer, soft):
         hard = resource.prlimit(peer.pid, resource.RLIMIT_NOFILE)[1]

@@ -77,7 +77,7 @@ class ListedClasses(PeerCase):
         info = [one["className"] for one in json.loads(answer["result"]["value"]["value"])]
         document = client.request("rpc.discover", {"classes": ["beyond.**"]})["result"]
         described = {method["name"].partition("-")[0].rpartition(".")[0] for method in document["methods"]}
-        # Enums and interfaces that other tests use are not found by their name alone.
+        # Enums and interfaces that other tests use are not found only by their name.
         self.assertEqual(described - {"beyond.Bean$Color", "beyond.Listener"}, set(info) - {"beyond.Bean$Color"})
         return info
 
@@ -96,7 +96,7 @@ class ListedClasses(PeerCase):
 
     @on_each_jdk
     def test_loaded_classes_are_listed(self, options):
-        """A class is not listed any more when it was unloaded, or when two loaders have it."""
+        """A class is not listed any more after it was unloaded, or if two loaders have defined it."""
         client = self.serve(*options, class_path=FAT)
         loader = client.call(LOADING, "own", "one")
         client.call("java.lang.ClassLoader", "loadClass", BEAN, on=loader)

@@ -1,5 +1,5 @@
-"""Calls that last: they delay only their own connection, the crew grows and shrinks again, the names of their
-threads, the line in the log, and what their clients leave."""
+"""Long calls: they delay only their own connection, and the crew grows and shrinks again. Also tests the names of their
+threads, the line in the log, and the effect of clients that leave."""
 
 import asyncio
 import contextlib
@@ -74,7 +74,7 @@ class SlowCalls(PeerCase):
                 client.close()
 
     def test_a_text_that_takes_for_ever_delays_only_its_own_request(self):
-        """jpeer.describe runs toString: all others are served, clients of the same session and object included."""
+        """jpeer.describe runs toString: all other clients are served, also clients of the same session and object."""
         session = {"peer-id": str(uuid.uuid4())}
         self.start()
         steering, looking = self.connect(), self.connect(WebSocketClient, session)

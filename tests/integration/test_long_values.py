@@ -1,5 +1,5 @@
-"""Arguments of thousands of elements, of great depth, with long names, and with a text for each class that has one,
-and the parts of them that errors quote."""
+"""Arguments of thousands of elements, of great depth, with long names, and with texts for all classes that
+accept a text; and the parts of these arguments that errors quote."""
 
 import json
 import os

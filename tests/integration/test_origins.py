@@ -1,4 +1,5 @@
-"""Web pages of other origins: refused, except those of --allow-origin; with curl and a WebSocket client."""
+"""Requests of web pages of other origins are refused, except origins of --allow-origin. Tested with curl and
+a WebSocket client."""
 
 import asyncio
 import json
@@ -92,7 +93,7 @@ class Allowed(PeerCase):
             self.check_seen(fields, APP)
 
     def test_one_connection_with_a_page_and_a_program(self):
-        """A request must not get what the origin of the request before it may get."""
+        """A request must not get an answer that only the origin of the previous request may get."""
         done = subprocess.run(["curl", "--silent", "--include", "--data", CALL, "--header",
                                "Content-Type: application/json", "--header", f"Origin: {APP}", self.url, "--next",
                                "--silent", "--include", "--data", CALL, "--header", "Content-Type: application/json",
@@ -109,7 +110,7 @@ class Allowed(PeerCase):
                 self.assertEqual([], [name for name in fields if name.startswith("access-control")])
 
     def test_the_host_is_checked_all_the_same(self):
-        """DNS rebinding: the page's own name leads here."""
+        """DNS rebinding: the page's own name resolves to the peer's address."""
         for host in ("app.test", "evil.test"):
             self.assertEqual(403, curl(self.url, "--header", f"Host: {host}", origin=APP, body=CALL)[0])
 

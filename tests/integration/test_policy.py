@@ -1,5 +1,5 @@
-"""Policies through the binary: channels, what is not loaded, the log, --rpc-allow, and a peer without any policy.
-tests/conformance/policy covers single requests and their replies."""
+"""Policies through the binary: channels, classes that are not loaded, the log, --rpc-allow, and a peer
+without any policy. tests/conformance/policy covers single requests and their replies."""
 
 import tempfile
 import unittest
@@ -153,8 +153,8 @@ class Refused(unittest.TestCase):
 
 
 class WithoutAnyPolicy(PeerCase):
-    """Without a policy everything is denied, and errors name what has to be allowed, so that a user can tell the
-    operator."""
+    """Without a policy everything is denied, and errors name the members that must be allowed, so that a user
+    can tell the operator."""
 
     def test_the_log_says_how_to_allow(self):
         self.assertIn("--rpc-allow 'com.example.**'", self.start(allow=False).stderr())

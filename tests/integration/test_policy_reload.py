@@ -1,4 +1,4 @@
-"""A policy that changes while the peer serves, and the commands that check and explain one."""
+"""A policy that changes while the peer serves, and the commands that check and explain a policy."""
 
 import json
 import signal
@@ -36,7 +36,7 @@ def allowed(client):
 
 
 def listed(client):
-    """Returns the names of those of the two classes that metadata shows."""
+    """Returns which of the two classes metadata shows."""
     return {entry["simpleName"].lower() for entry in fetch(client, CALCULATOR, CONFIG)}
 
 

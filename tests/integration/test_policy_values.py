@@ -1,5 +1,4 @@
-"""Results by value hold what the policy lets the client read, and nothing else (docs/policy.md, "Results by value").
-"""
+"""Results by value contain only what the policy lets the client read (docs/policy.md, "Results by value")."""
 
 import itertools
 import json
@@ -272,7 +271,8 @@ class Entries(ValueCase):
         return reply["result"]["elements"]
 
     def test_a_reload_counts_for_entries_that_have_been_read_before(self):
-        """Elements that one fetch has read, and for which its answer had no room, are judged again by the next."""
+        """Elements that a fetch has read, but that did not fit into its answer, are judged again by the next
+        fetch."""
         for options in ({}, {"types": True}):
             held = self.start_and_hold()
             first = self.fetch_entries(held, options)
@@ -287,7 +287,7 @@ class Entries(ValueCase):
             self.assertEqual([set(each) - {"type"} for each in rest], [{"ref"}] * (self.COUNT - len(first)))
 
     def test_entries_are_read_once(self):
-        """Entries that wait for the next answer are sent as they were, with and without their types."""
+        """Entries that wait for the next answer are sent without change, with and without their types."""
         held, entries = self.start_and_hold(), []
         for options in itertools.cycle(({}, {"types": True})):
             entries += self.fetch_entries(held, options)

@@ -1,5 +1,5 @@
-"""When a peer is ready, its ready file and its standard streams, and what it uses of the machine: processors, and the
-death of a client's connection."""
+"""Tests when a peer is ready, its ready file and its standard streams, its use of processors, and how it
+detects a lost connection."""
 
 import json
 import os
@@ -70,7 +70,7 @@ class ReadyFile(PeerCase):
 
 
 class ReadyWhen(PeerCase):
-    """What the peer prints and writes at each stage of the application."""
+    """The output and the ready file of the peer at each stage of the application."""
 
     def start(self, *words, arguments=()):
         folder = tempfile.TemporaryDirectory(prefix="jpeer-ready-")
@@ -194,7 +194,8 @@ class Streams(PeerCase):
 class Machine(PeerCase):
     @staticmethod
     def await_crew(peer, size):
-        """Waits until so many threads have the crew's name: a thread gets its name a moment after it begins."""
+        """Waits until `size` threads have the crew's name: a thread gets its name a moment after it
+        begins."""
         def count():
             names = (task.joinpath("comm").read_text() for task in Path(f"/proc/{peer.pid}/task").iterdir())
             return sum(re.fullmatch(r"rpc-\d+\n", name) is not None for name in names)
@@ -222,7 +223,7 @@ class Machine(PeerCase):
         client.control("ping")
         port = int(peer.address("ws").rpartition(":")[2].partition("/")[0])
         with socket.create_connection(("127.0.0.1", port)):
-            # The sixth column is the timer of the socket: 02 is that of keepalive (proc(5)).
+            # The sixth column is the timer of the socket: 02 is the timer of keepalive (proc(5)).
             def timers():
                 rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
                 return [row[5].partition(":")[0] for row in rows if row[1].endswith(f":{port:04X}") and row[3] == "01"]

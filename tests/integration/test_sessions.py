@@ -1,4 +1,4 @@
-"""Sessions: who owns which objects, how long they live, and that nothing leaks."""
+"""Sessions: who owns which objects, how long the objects exist, and that nothing leaks."""
 
 import base64
 import contextlib
@@ -19,7 +19,7 @@ from support.raw_websocket import frame
 
 LIST = "java.util.ArrayList"
 SIZE = (LIST, "size")
-# All of the heap is resident from the start, so that none of it counts as growth.
+# The whole heap is resident from the start, so that it does not count as growth.
 HEAP_IN_USE = ("-J", "-Xms64m", "-J", "-Xmx64m", "-J", "-XX:+AlwaysPreTouch")
 
 
@@ -153,7 +153,7 @@ class Limits(SessionCase):
         self.assertEqual(other.new(LIST), 1)
         self.assert_refused("sessions-max", one)
         other.control("delete_object", ref(1))
-        # Its refs continue after the old one, which names nothing now.
+        # Its refs continue after the old ref, and the old ref names nothing any more.
         self.assertEqual(one.new(LIST), number + 1)
         self.assert_unknown(one, number)
 

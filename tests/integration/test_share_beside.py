@@ -94,7 +94,8 @@ class TheName(ShareCase):
                 self.assertEqual("0", other.call(LIST, "size", on=made))
 
     def test_it_is_the_session_of_a_call_that_was_the_first_of_its_connection(self):
-        """The other connection sees the result of such a call, and the first connection sees the other's objects."""
+        """The other connection can use the result of such a call, and the first connection can use the
+        other's objects."""
         for make in TRANSPORTS:
             with self.subTest(make.name), make(self.peer) as client:
                 client.send(json.dumps([json.loads(PASS), json.loads(request("new", "new", {"type": LIST}))]))
@@ -204,8 +205,8 @@ class TheOrder(ShareCase):
         self.assertEqual(-32601, json.loads(client.receive())["error"]["code"])
 
     def test_requests_keep_their_order_if_a_reserved_thread_takes_a_part_of_them(self):
-        """The only thread continues with a call of another connection: `stats` is served, the call after it refused.
-        """
+        """The only thread continues with a call of another connection. `stats` is served, and the call after `stats`
+        is refused."""
         def check(make):
             with Peer(*ONE_THREAD, "--busy-timeout", "250ms", sockets=True) as peer, make(peer) as client:
                 other = WebSocketClient(peer)
@@ -269,7 +270,7 @@ class BadInput(ShareCase):
                 self.assertEqual("pass", json.loads(client.receive())["id"])
 
     def test_a_client_that_sends_without_end_is_not_read(self):
-        """Requests for the name, whose answers stay unread, and short and long ones after a call."""
+        """Requests for the name, whose answers are not read, and short and long requests after a call."""
         for make_request, sent_max in ((lambda number: control(number, "share_session"), 64 << 20),
                                        (lambda number: call(number, "fixtures.Calculator", "add", 1, 2), 4 << 20),
                                        (lambda number: call(number, "java.lang.String", "valueOf", "x" * 300000), 4 << 20)):
@@ -277,7 +278,8 @@ class BadInput(ShareCase):
                 self.check_backpressure(make_request, sent_max)
 
     def check_backpressure(self, make_request, sent_max):
-        """Sends requests until the socket accepts no more. Then all requests must be answered in order."""
+        """Sends requests until the socket accepts no more. After that, all requests must be answered in
+        order."""
         env = environment()
         env["ASAN_OPTIONS"] += ":quarantine_size_mb=4"  # or freed memory counts as growth
         peer = self.start("--message-max", "1m", sockets=True, env=env)
@@ -396,8 +398,8 @@ class BadInput(ShareCase):
             self.assertEqual(["pass", "add"], [json.loads(client.receive())["id"] for _ in range(2)])
 
     def test_a_connection_that_is_closed_in_the_call_holds_nothing(self):
-        """Descriptors and rings are released although the calls do not end; the sessions with the last of their
-        clients."""
+        """Descriptors and rings are released although the calls do not end. Each session is released with the last
+        of its clients."""
         for make in (RawWebSocket, ShmClient):
             with self.subTest(make.name):
                 peer = self.peer
@@ -426,7 +428,7 @@ class BadInput(ShareCase):
                             self.assertIn("No object found", str(error))
                             return True
                     return False
-                # The peer may notice late that the client before has left.
+                # The peer may notice late that the previous client has left.
                 eventually(has_ended, "the session has not ended")
 
     def test_a_first_callback_that_is_refused_without_a_thread_leaves_no_call(self):

@@ -38,7 +38,7 @@ def status_of(connection):
 
 
 class Asking(PeerCase):
-    """Which clients get shared memory."""
+    """Tests which clients get shared memory."""
 
     def test_another_connection_gets_none_above_the_total(self):
         size = CONTROL + 2 * RING
@@ -77,7 +77,7 @@ class Asking(PeerCase):
 
 
 class Pages(PeerCase):
-    """What a client gets, and what it may not do to it."""
+    """Tests the memory that a client gets, and the changes of it that are refused."""
 
     options = ("--shm-ring", str(RING))
     peer_arguments = {"sockets": True}

@@ -285,7 +285,7 @@ class Stopping(PeerCase):
             with self.subTest(kind.__name__):
                 peer = self.start("--grace", "30s")
                 client, other = self.connect(kind), self.connect()
-                start_blocked_call(client, method="sleep", args="[1500]")  # long enough to see it run
+                start_blocked_call(client, method="sleep", args="[1500]")  # long enough to check that it runs
                 await_running(other, 1)
                 for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
                     peer.send_signal(number)
@@ -306,7 +306,7 @@ class Stopping(PeerCase):
         self.assertEqual(peer.wait(), 0)
 
     def test_signals_are_caught_and_not_blocked(self):
-        """A signal that was ignored stays ignored, as with nohup."""
+        """A signal that was ignored remains ignored, as with nohup."""
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         try:
             peer = self.start()
@@ -391,7 +391,8 @@ class Stopping(PeerCase):
         self.assertEqual(complaints_in(errors), [])
 
     def test_a_signal_ends_the_peer_at_every_moment_of_its_start(self):
-        def check(first):  # checks every third moment, because starting more peers at once would only be slower
+        # checks only every third moment, because starting more peers at once would only be slower
+        def check(first):
             for step in range(first, 30, 3):
                 self.check_signal_during_start(signal.SIGTERM if step % 2 == 0 else signal.SIGINT, step * 10)
         self.at_once(check, range(3))

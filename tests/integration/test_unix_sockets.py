@@ -1,5 +1,5 @@
-"""Unix sockets of the real peer: who may use them, what may be in their place at the start, and what remains at the
-end."""
+"""Unix sockets of the real peer: which users may use them, which files may be in their place at the start, and which
+files remain at the end."""
 
 import grp
 import json
@@ -40,7 +40,7 @@ def become(user, group, *groups):
 
 
 def member_of_a_group():
-    """A user and a supplementary group by the system's database; None: there is none."""
+    """A user and a supplementary group by the system's database; None: the system has no such user."""
     names = {entry.pw_name: entry for entry in pwd.getpwall() if entry.pw_uid != 0}
     return next(((names[name], group) for group in grp.getgrall() for name in group.gr_mem
                  if name in names and names[name].pw_gid != group.gr_gid), None)

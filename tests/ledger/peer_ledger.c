@@ -1,6 +1,7 @@
 /*
- * A layer between `jpeer run` and the core of the peer, in a program that is otherwise jpeer: each message is served
- * under the reference ledger. CMakeLists.txt gives run_subcommand.c these functions instead of those of rpc/peer.h.
+ * A layer between `jpeer run` and the core of the peer, in a program that is otherwise jpeer: each message is
+ * served under the reference ledger. With CMakeLists.txt, run_subcommand.c uses these functions instead of
+ * the functions of rpc/peer.h.
  */
 #include "tests/ledger/peer_ledger.h"
 
@@ -69,7 +70,7 @@ bool ledger_peer_detach(struct rpc_peer *peer)
   JNIEnv *env = NULL;
   JavaVM *vm = peer->jvm == NULL ? NULL : peer->jvm->vm;
   if (vm == NULL || (*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK)
-    return rpc_peer_detach(peer); /* there were no requests */
+    return rpc_peer_detach(peer); /* no requests were served */
   reference_ledger_check_globals(env, true);
   bool has_ended = rpc_peer_detach(peer);
   reference_ledger_check_globals(env, false);

@@ -112,7 +112,7 @@ static void free_ledger(void *memory)
   own_ledger = NULL;
 }
 
-/* In the executable, for addr2line. */
+/* The offset of a call in the executable, for addr2line. */
 static size_t offset_of(const void *site)
 {
   return (size_t)((const char *)site - &__executable_start);
@@ -275,7 +275,8 @@ static jweak JNICALL new_weak_global_ref(JNIEnv *env, jobject object)
   return note_global(real->NewWeakGlobalRef(env, object), is_type(env, object), site);
 }
 
-/* Forgotten first: another thread may get the same reference directly afterwards. */
+/* The ledger forgets the reference first, because another thread may get the same reference directly
+ * afterwards. */
 static void JNICALL delete_global_ref(JNIEnv *env, jobject object)
 {
   forget_global(object);
@@ -288,9 +289,10 @@ static void JNICALL delete_weak_global_ref(JNIEnv *env, jweak object)
   real->DeleteWeakGlobalRef(env, object);
 }
 
-/* ---- calls of Java, which may run native methods of the program ---- */
+/* ---- calls of Java (they may run native methods of the program) ---- */
 
-/* For any number of native methods: the JVM frees the references of each when it returns, unseen by the ledger. */
+/* Pushes one frame for all native methods that the Java code calls. When a native method returns, the JVM
+ * frees its references, and the ledger does not see that. */
 static size_t enter_java(const void *site)
 {
   if (!is_own(site))
@@ -310,8 +312,9 @@ static void leave_java(size_t frames, const void *site)
   ledger->count = frames - 1;
 }
 
-/* The JVM's functions for methods have a form with the arguments spread, and one with an array of them. The
- * parameters before those, and their names. */
+/* JNI has two forms of each function that calls a method: with separate arguments, and with an array of
+ * arguments. Both forms have the same parameters before the arguments. These macros have the declarations and
+ * the names of these parameters. */
 #define ON_OBJECT()     JNIEnv *env, jobject on, jmethodID method
 #define ON_OBJECT_AS()  JNIEnv *env, jobject on, jclass as, jmethodID method
 #define ON_CLASS()      JNIEnv *env, jclass on, jmethodID method
@@ -518,7 +521,7 @@ void reference_ledger_begin(struct text text, bool ends_with_client)
 
 void reference_ledger_end(void)
 {
-  enum { FRAMES = 2 }; /* the native method's, and one that waits for the next request */
+  enum { FRAMES = 2 }; /* the frame of the native method, and the frame that is open for the next request */
   struct ledger *ledger = find_ledger();
   JNIEnv *env = NULL;
   if (count_references(ledger) > ledger->references_before) {
@@ -535,7 +538,9 @@ void reference_ledger_end(void)
   ledger->request = NULL;
 }
 
-/* Tables of classes and loaders have a reference to each, and the same request may find a new one each time. */
+/* True if two requests of the same text have made the references at the same place in the code. A request
+ * that is repeated may find a new class or loader each time, to which a table then has a reference. For this
+ * reason references to classes or loaders are twins only if they refer to the same object. */
 static bool are_twins(JNIEnv *env, const struct global *one, const struct global *other)
 {
   if (other->request == NULL || other->request == one->request || other->site != one->site ||
@@ -556,7 +561,7 @@ static bool has_twin(JNIEnv *env, const struct global *global)
   return false;
 }
 
-/* reports: each is a breach, once. */
+/* reports: reports each counted reference as a breach, and does not count it again later. */
 static size_t count_left(JNIEnv *env, bool only_of_clients, bool reports)
 {
   size_t count = 0;
@@ -588,7 +593,8 @@ static void collect_garbage(JNIEnv *env)
   real->DeleteLocalRef(env, system);
 }
 
-/* A reference that belongs to a Java object, such as a proxy's, is deleted some time after the object. */
+/* A reference that belongs to a Java object, for example to a proxy, is deleted some time after the
+ * object. */
 void reference_ledger_check_globals(JNIEnv *env, bool only_of_clients)
 {
   enum { TRIES = 20 };

@@ -88,7 +88,7 @@ static void serve_request(void *argument, struct jvm_thread *thread)
   sem_post(&request->is_over);
 }
 
-/* On a separate thread, which ends its local references and frames. */
+/* Serves on a separate thread, because the end of a thread ends its local references and frames. */
 static size_t count_breaches(void (*serve)(void), const char *text)
 {
   size_t before = reference_ledger_breaches();
@@ -139,7 +139,7 @@ static size_t count_left(void)
   return reference_ledger_breaches() - before;
 }
 
-/* A cache may keep a reference for a request, but no second one when the request is repeated. */
+/* A cache may keep a reference for a request, but not a second reference when the request is repeated. */
 UNIT_TEST(requests_leave_no_more_each_time)
 {
   static const struct {
@@ -167,5 +167,5 @@ static int run_all(struct jvm *jvm, struct jvm_thread *thread)
 
 int main(void)
 {
-  return with_jvm_uncounted(run_all); /* whose breaches are no failures */
+  return with_jvm_uncounted(run_all); /* whose breaches do not count as failures */
 }

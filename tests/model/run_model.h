@@ -1,4 +1,4 @@
-// What the model checks share: relacy's schedulers, and the count of what they found.
+// The common parts of the model checks: relacy's schedulers, and the number of faults that they found.
 #ifndef JPEER_TESTS_MODEL_RUN_MODEL_H
 #define JPEER_TESTS_MODEL_RUN_MODEL_H
 
@@ -25,7 +25,7 @@ bool passes(const char *name, rl::scheduler_type_e scheduler, unsigned long iter
   return good;
 }
 
-// The main function: under_test has to pass as it is, and with each sabotage relacy has to find a fault.
+// The main function: without sabotage under_test must pass, and with each sabotage relacy must find a fault.
 template <typename Model, typename Sabotage>
 int run_model(int argc, char **argv, Sabotage &under_test, const Sabotage *sabotages, unsigned count)
 {

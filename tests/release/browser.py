@@ -1,6 +1,7 @@
 """Opens a page in Chromium that calls a peer in every way that a page can. A page of an origin in --allow-origin must
-receive the answers. Pages of other origins, or without the option, must receive none and have no effect. Installs
-Chromium if it is missing. If Chromium cannot be installed, the run is skipped, with the reason.
+receive the answers. Pages of other origins, or pages if the option is not set, must receive no answer and
+have no effect. Installs Chromium if it is missing. If Chromium cannot be installed, the run is skipped, with
+the reason.
 """
 
 import json

@@ -3,10 +3,10 @@ memory must not grow faster than the length of the request.
 
 usage: complexity.py [--case TEXT]...
 
-The time is that of the peer's own threads, without the JVM's compiler and collector. The least of several runs counts.
-Each request ends with a part that is served, so that the peer reads all of it. A refused request is a case of its own,
-because errors contain text from the request. All requests of a case are served, or all are refused: a limit that only the
-longer ones exceed would hide how their cost grows.
+The time is the processor time of the peer's own threads, without the JVM's compiler and collector. The least
+of several runs counts. Each request ends with a part that is served, so that the peer reads all of it. A
+refused request is a case of its own, because errors contain text from the request. All requests of a case are
+served, or all are refused: a limit that only the longer requests exceed would hide how their cost grows.
 """
 
 import argparse
@@ -37,10 +37,12 @@ RUNS = 4
 # The largest ratio of the times for 4N and N: linear is 4, quadratic 16. A constant part of the time makes it smaller.
 MOST = 7
 LEAST_NS = 2_000_000  # for 4N; shorter times are not compared
-# The most memory for 4N: so many bytes for each byte of the request, and an amount that every request may need.
+# The most memory for 4N: this many bytes for each byte of the request, and an amount that every request may
+# need.
 BYTES_MOST = 200  # the worst are lists in lists, with 160
 SPARE_KIB = 8192
-# glibc returns freed memory at once. Otherwise a case would use the memory that an earlier case has freed, and show none.
+# glibc returns freed memory at once. Otherwise a case would reuse memory that an earlier case has freed, and
+# its own use would not be measured.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 COLLECTIONS = "java.util.Collections"
 OBJECTS = "java.util.Objects"
@@ -338,8 +340,9 @@ class Measurer:
 
 
 def find_fault(found, find, size):
-    """Returns what is wrong, or "". A single step of the time, where a cache is exceeded or a buffer is mapped, is not:
-    8N decides. If 8N is refused because of a limit, any steep growth is wrong."""
+    """Returns the fault, or "". A single jump of the time, when a cache is exceeded or a buffer is mapped, is
+    not a fault: in this case the figures for 8N decide. If 8N is refused because of a limit, any steep growth
+    is wrong."""
     (time_1, _, is_refused, _), _, (time_4, memory_4, is_refused_4, sent_4) = found
     if is_refused != is_refused_4:
         return "only the shorter requests are refused" if is_refused else "only the longer requests are refused"
@@ -367,8 +370,8 @@ POLICIES = {
 
 
 def measure_policy(rules, name):
-    """`jpeer policy explain` reads the rules and judges one member. Its memory is not measured: the system would count
-    the memory of the process before exec, which is a copy of this one."""
+    """`jpeer policy explain` reads the rules and judges one member. Its memory is not measured: the system
+    would include the memory of the process before exec, when it is a copy of this process."""
     times = []
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write("version: 1\nrules:\n" + rules)

@@ -4,8 +4,8 @@ client of each kind: the client connects, sends its requests and leaves.
 usage: failing_memory.py [--kind NAME]... [--verbose]
 
 Whichever allocation fails, a request gets its usual answer or an error, or its connection ends. The next client is
-served, and no memory leaks. A kind ends with the first number that no allocation reaches. Allocations for a new class
-fail, too, because each life uses another class (COLD).
+served, and no memory leaks. A kind ends with the first number that is larger than the number of allocations.
+Allocations for a new class fail, too, because each life uses another class (COLD).
 """
 
 import argparse
@@ -217,7 +217,7 @@ def is_error(reply):
 
 
 def error_of(reply):
-    """The reply's error, also that of a callback which Java has caught. None if there is none."""
+    """The reply's error, also that of a callback which Java has caught. None if the reply has no error."""
     if is_error(reply):
         return reply["error"]
     found = re.search(r'"value": "(CallbackException[^"]*)"', json.dumps(reply))
@@ -254,7 +254,7 @@ class Sweep:
                         continue  # the text may lack a hint
                     if not is_of_memory(error):
                         yield f"{failing}: an error that is not of memory: {json.dumps(one)[:300]}"
-                    return  # later replies may depend on this one
+                    return  # later replies may depend on this reply
                 elif is_ref_of(one, right):
                     pass
                 elif self.name not in ("cold", "control") and normal(one) != normal(right):

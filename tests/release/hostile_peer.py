@@ -1,14 +1,15 @@
-"""A peer with wrong answers, for the client library and for the Python package. It reports whether each of these kept
-its promises.
+"""A peer with wrong answers, for the client library and for the Python package. It reports whether each of
+these behaved as required.
 
 usage: hostile_peer.py [--seconds N] [--seed N] [--clients N] c|python
 
-The peer serves WebSocket and HTTP on a Unix socket, and ZeroMQ on another one. Handshakes, frames, responses and
-answers are valid, changed, cut off, repeated, in batches, for other requests, or missing. Answers have values of every
-type, refs, huge numbers, epochs, throwables and elements. The peer also sends unexpected calls, releases and requests.
-Programs that use the library (client_hostile, built under the preset's sanitizers, or hostile_python.py) connect, and
-use everything that they receive until the time is up. The promises: the programs end by themselves, in time and without
-leaks, and each failure is one that the library documents.
+The peer serves WebSocket and HTTP on a Unix socket, and ZeroMQ on another Unix socket. Handshakes, frames,
+responses and answers are valid, changed, cut off, repeated, in batches, for other requests, or missing.
+Answers have values of every type, refs, huge numbers, epochs, throwables and elements. The peer also sends
+unexpected calls, releases and requests. Programs that use the library (client_hostile, built under the
+preset's sanitizers, or hostile_python.py) connect, and use everything that they receive until the time is up.
+The requirements: the programs end by themselves, in time and without leaks, and each failure is documented by
+the library.
 """
 
 import argparse

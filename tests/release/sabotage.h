@@ -1,7 +1,7 @@
 /*
- * The header that tests/release/sabotage.py puts before each source file that it changes: the switch between the file
- * as it is and one of its changes. SABOTAGE is the number of the change that is on; SABOTAGE_REACHED is a file whose
- * byte n says that change n was reached by a program that ran with it.
+ * The header that tests/release/sabotage.py puts before each source file that it changes: the switch between
+ * the unchanged file and one of its changes. SABOTAGE is the number of the change that is on;
+ * SABOTAGE_REACHED is a file whose byte n says that change n was reached by a program that ran with it.
  */
 #ifndef SABOTAGE_H
 #define SABOTAGE_H

@@ -3,14 +3,15 @@ that no test notices.
 
 usage: sabotage.py [--changes N] [--seed N] [--files PATTERN] [--layers] [--parts N/M] [--than FILE]
 
-A fixed seed chooses N lines (100) among all C files of the product, or those with PATTERN in their path. Each line is
-changed in one of three ways: a comparison (< becomes <=, == becomes !=), a constant (one more), or a call whose result
-is not used (removed). All changes are compiled into one build of a copy of this tree, in build/sabotage. A switch in
-the environment turns each change on (sabotage.h).
+A fixed seed chooses N lines (100) among all C files of the product, or all C files with PATTERN in their
+path. Each line is changed in one of three ways: a comparison (< becomes <=, == becomes !=), a constant (one
+more), or a call whose result is not used (removed). All changes are compiled into one build of a copy of this
+tree, in build/sabotage. A switch in the environment turns each change on (sabotage.h).
 
 First each test (units, conformance, integration, the Python package) runs once on the unchanged product, and records
-which changes it reaches. Then each change is turned on, and the tests that reach it run, the shortest first, until one
-fails twice. With --layers they run until one of each layer fails, which shows what would be lost without a layer.
+which changes it reaches. After that, each change is turned on, and the tests that reach it run, the shortest
+first, until one fails twice. With --layers they run until one of each layer fails, which shows what would be
+lost without a layer.
 
 The results for one state of the tree are stored in a file of build/sabotage, which the last line names, and are not
 repeated: an interrupted run is started again, and --parts 1/4 runs a quarter. After a change of only the tests, --than
@@ -67,7 +68,7 @@ def tokens_of(source):
 
 
 def operand(tokens, index, step):
-    """The last token of the operand that begins beside tokens[index], forwards or backwards."""
+    """The last token of the operand that begins next to tokens[index], forwards or backwards."""
     depth, last = 0, None
     more, less = (OPEN, CLOSED) if step > 0 else (CLOSED, OPEN)
     while True:
@@ -296,7 +297,7 @@ def reach(results, tests, changes):
 
 
 def notice(results, tests, number, first, by_layer):
-    """The tests that notice a change: the first one, or one of each layer."""
+    """The tests that notice a change: the first test, or one test of each layer."""
     known = results.data["tests"]
     candidates = [test for test in tests if known[test[0]]["passed"] and number in known[test[0]]["reaches"]]
     candidates.sort(key=lambda test: (test[0] not in first, known[test[0]]["seconds"]))

@@ -4,8 +4,8 @@ maps, and its resident memory.
 usage: shm_kills.py [--kills N] [--seed N] [--growth KIB]
 
 Half of the kills are of clients that call a peer, alone or with others. The other half are of a peer whose client opens
-the next connection as soon as there is a peer again. That peer is the bench's floor: the peer's own transports without
-a JVM, because a JVM starts slowly.
+the next connection as soon as there is a peer again. The peer in these tests is the bench's floor: the peer's
+own transports without a JVM, because a JVM starts slowly.
 """
 
 import argparse
@@ -34,7 +34,7 @@ OPTIONS = ("--shm-ring", str(RING), "--shm-total", str(CONNECTIONS_ROOM * (4096 
            "-J", "-Xmx64m", "-J", "-Xms64m", "-J", "-XX:+AlwaysPreTouch")
 LIFE_SECONDS = 0.02
 SETTLE_SECONDS = 60
-GROWTH_KIB = 4096  # a ring that is not freed counts 136
+GROWTH_KIB = 4096  # a ring that is not freed has 136 KiB
 WARM_KILLS = 200
 ROUNDS = 10  # of the surviving side, between two measurements
 
@@ -48,8 +48,8 @@ def state_of(pid):
 
 
 def settled_state(pid, descriptors=None):
-    """Waits until all maps are gone and that many descriptors remain, or their number is stable. Waits to the end only
-    if there is a defect."""
+    """Waits until all maps are gone and `descriptors` descriptors remain, or their number is stable. Waits to
+    the end only if there is a defect."""
     deadline = time.monotonic() + SETTLE_SECONDS
     before, state = None, state_of(pid)
     while time.monotonic() < deadline and (state[1] > 0 or state[0] != (descriptors or before)):
@@ -70,7 +70,7 @@ def start_client(peer, dice):
 
 
 def kill_clients(peer, count, dice):
-    """The output of clients that ended by themselves, which none should."""
+    """The output of clients that ended by themselves. No client should."""
     killed, faults, running = 0, [], []
     while killed < count or running:
         while len(running) < AT_ONCE and killed + len(running) < count:

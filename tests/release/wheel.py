@@ -2,12 +2,12 @@
 
 usage: wheel.py [--bare-root | --in-place] [PATTERN]
 
-tools/build-wheel builds the wheel. A program shows which libraries its peer has loaded: only those of the wheel, of the
-JDK, and those that manylinux expects everywhere. Then the package's own tests run on the wheel, in the modules that
-match PATTERN (test_calls.py), with the packages from PyPI that some tests need. No test may be skipped then. With
---bare-root only the program runs, in a Debian 12 with just Python and a Java runtime; this needs root. With --in-place
-there is no wheel: the package's own tests run in the build folder, with the Python of this machine, and report which of
-them were skipped.
+tools/build-wheel builds the wheel. A program shows which libraries its peer has loaded: only libraries of the
+wheel, of the JDK, and libraries that manylinux expects everywhere. After that, the package's own tests run on
+the wheel, in the modules that match PATTERN (test_calls.py), with the packages from PyPI that some tests
+need. No test may be skipped then. With --bare-root only the program runs, in a Debian 12 with just Python and
+a Java runtime; this needs root. With --in-place no wheel is built: the package's own tests run in the build
+folder, with the Python of this machine, and report which of them were skipped.
 """
 
 import os

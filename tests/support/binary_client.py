@@ -84,7 +84,7 @@ def obj_null(type_name=None):
 
 
 def as_obj(value):
-    """Makes an Obj without a type of anything else."""
+    """Returns an Obj unchanged, and makes an Obj without a type of any other value."""
     return value if isinstance(value, dict) else obj(value)
 
 
@@ -137,7 +137,7 @@ def plain(value):
 
 
 class BinaryClient:
-    """Has one of three shapes, which see the same replies in the envelope that they used:
+    """A client in one of three shapes. Each shape gets the same replies, in the envelope of its requests:
 
     "req"     a REQ socket with the identity of a ThinPeer
     "dealer"  a DEALER that sends a message as its one frame
@@ -172,7 +172,7 @@ class BinaryClient:
         return self.receive_bytes()
 
     def addressed(self, message):
-        """The message with an id of its own and with the session's UUID, where it has none yet."""
+        """The message with a new id and with the session's UUID, if it has none yet."""
         (name,) = set(message) - {"messageType"}
         uuid_name = "peerUuid" if name == "execMessage" else "fromPeer"
         ids = {"messageId": f"request-{next(self.numbers)}", uuid_name: self.peer_uuid}

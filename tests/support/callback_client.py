@@ -12,7 +12,8 @@ from support.clients import SECONDS, RpcError, ShmClient, UnixWebSocketClient, W
 
 
 class Call:
-    """A call from Java, which waits for its answer; if `id` is None, an event, which has no answer."""
+    """A call from Java. Java waits for the answer, unless `id` is None: in that case the call is an event,
+    and gets no answer."""
 
     def __init__(self, client, message):
         params = message["params"]
@@ -38,7 +39,7 @@ class Callable:
     A client that Java calls, over any transport.
 
     give(function) makes an argument of a Python function, which takes a Call and returns the answer's result. Requests
-    that it sends are nested in that call. Calls of objects without a function are kept in `held`.
+    that the function sends are nested in that call. Calls of objects without a function are kept in `held`.
     """
 
     def __init__(self, peer, headers=None):

@@ -47,8 +47,8 @@ def call_request(number, type_name, method, *args, on=None, **envelope):
 
 
 class Client:
-    """The common base of the clients of all transports. A subclass has exchange(text), which returns the reply's text,
-    or None if there is no reply."""
+    """The common base of the clients of all transports. A subclass has exchange(text), which returns the
+    reply's text, or None if no reply is sent."""
 
     def __init__(self):
         self.ids = itertools.count(1)
@@ -196,7 +196,7 @@ class WebSocketClient(Client):
         if self.loop.is_closed():
             return
         if self.socket is not None:
-            with contextlib.suppress(websockets.ConnectionClosed):  # if the peer ends it at the same time
+            with contextlib.suppress(websockets.ConnectionClosed):  # if the peer ends the connection at the same time
                 self._run(self.socket.close())
         self.loop.close()
 
@@ -268,7 +268,8 @@ class HttpClient(Client):
 
     @staticmethod
     def status_of(body):
-        """The status that an answer must have. Only in JSON-RPC 1.1 the status shows that a call has failed (7.1)."""
+        """The status that an answer must have. The status shows that a call has failed only in JSON-RPC 1.1
+        (7.1)."""
         answer = json.loads(body)
         return 500 if isinstance(answer, dict) and "version" in answer and "error" in answer else 200
 

@@ -1,9 +1,9 @@
-"""Colfer messages for tests: a reader and a writer that share nothing with the peer's own.
+"""Colfer messages for tests: a reader and a writer that share no code with the peer's reader and writer.
 
-A struct is a dict of the fields that are present; a missing one has its zero value (0, "", b"", False, [] or None). The
-reader is strict: bytes that the reference compiler would write in another way, or refuse, are Malformed. Such bytes are
-a zero value that is present, a longer form of a number than needed, fields out of order, a text that is not UTF-8, and
-bytes after the end.
+A struct is a dict of the fields that are present; a missing field has its zero value (0, "", b"", False, [] or None).
+The reader is strict: bytes that the reference compiler would write in another way, or refuse, are Malformed. Such bytes
+are a zero value that is present, a longer form of a number than needed, fields out of order, a text that is not UTF-8,
+and bytes after the end.
 """
 
 import re
@@ -27,12 +27,12 @@ def read_schema(text):
 
 
 STRUCTS = read_schema(SCHEMA.read_text(encoding="utf-8"))
-# Each kind of number: its bytes, and the first value that is written with all of them.
+# Each kind of number: its greatest number of bytes, and the first value that needs this many bytes.
 NUMBERS = {"uint32": (4, 1 << 21), "uint64": (8, 1 << 49)}
 
 
 class Malformed(ValueError):
-    """Bytes that no writer of Colfer makes."""
+    """Bytes that are never made by a writer of Colfer."""
 
 
 def varint(number):

@@ -14,7 +14,7 @@ static void print_rest(size_t count, const char *what, struct buffer *out)
     buffer_printf(out, "... (%zu more %s)", count, what);
 }
 
-/* Control characters, and quotes and backslashes, are shown as \xHH, so that the whole stays on one line. */
+/* Control characters, and quotes and backslashes, are shown as \xHH, so that the output is a single line. */
 static void print_text(struct text text, struct buffer *out)
 {
   struct text shown = text_cut(text, TEXT_SHOWN);

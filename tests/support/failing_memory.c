@@ -1,7 +1,8 @@
 /*
  * Preloaded into a peer: lets allocations of the peer's own code, or the creation of threads, fail. A test controls it
- * through shared memory. Allocations of libraries and of the JVM, which ends the process when memory is short, never
- * fail: the caller's address decides. So the binary that users have can be tested, without a hook in the product.
+ * through shared memory. Only the peer's own allocations fail; they are recognized by the caller's address.
+ * Allocations of libraries and of the JVM never fail, because the JVM ends the process when memory is short.
+ * In this way the released binary can be tested, without a hook in the product.
  *
  * FAILING_MEMORY names a file with a struct failing_memory; tests/support/failing_memory.py has the same layout.
  */
@@ -27,7 +28,7 @@ void __libc_free(void *old);
 
 struct failing_memory {
   _Atomic int64_t first;      /* the number of the first allocation that fails; 0: none */
-  _Atomic int64_t last;       /* the number of the last one */
+  _Atomic int64_t last;       /* the number of the last allocation */
   _Atomic int64_t count;      /* allocations so far; a test may reset it */
   _Atomic int64_t failed;     /* failed allocations */
   _Atomic int64_t blocks;     /* allocated by the peer's code, and not freed by it */

@@ -4,9 +4,9 @@
         java = jpeer.connect(peer.url)
 
 `answer(request, connection)` is called with each message of a client, decoded, on the connection's own thread. Its result
-is sent: a dict or list as JSON, str and bytes unchanged (str as a text message, bytes as a binary one), None not at all.
-`connection.send` sends more messages, such as calls of callbacks. `result(request, value)` makes an answer;
-`usual(request)` makes a normal peer's answer to the first requests of a client.
+is sent: a dict or list as JSON, str and bytes unchanged (str as a text message, bytes as a binary message). For None,
+nothing is sent. `connection.send` sends further messages, for example calls of callbacks. `result(request, value)`
+makes an answer; `usual(request)` makes a normal peer's answer to the first requests of a client.
 """
 
 import base64

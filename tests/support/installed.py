@@ -11,7 +11,7 @@ SECONDS = 300
 
 
 def run(*command, **options):
-    """Runs a command, which has to succeed, and returns its output."""
+    """Runs a command that must succeed, and returns its output."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=SECONDS, check=False,
                           **options)
     assert done.returncode == 0, (command, done.stdout, done.stderr)
@@ -19,7 +19,8 @@ def run(*command, **options):
 
 
 class Installed:
-    """Installs components (all, if none is named) into a prefix in `root`, a temporary folder of the test class."""
+    """Installs components (all, if no component is named) into a prefix in `root`, a temporary folder of the
+    test class."""
 
     def __init__(self, test_class, build, *components):
         self.root = Path(test_class.enterClassContext(tempfile.TemporaryDirectory(prefix="jpeer-installed-")))

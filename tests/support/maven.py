@@ -49,7 +49,8 @@ def build(sources, name, *arguments, project="."):
 
 
 def class_path(name, libraries, without=()):
-    """The jars of libraries (GROUP:ARTIFACT:VERSION) and of what they depend on, except WITHOUT (GROUP:ARTIFACT)."""
+    """The jars of libraries (GROUP:ARTIFACT:VERSION) and of their dependencies, except WITHOUT
+    (GROUP:ARTIFACT)."""
     if shutil.which("mvn") is None:
         raise Unavailable("Maven is not installed")
     folder = ROOT / "build/applications" / name

@@ -30,13 +30,14 @@ STOP_SECONDS = 60
 COMPLAINTS = re.compile(
     r"WARNING in native method|WARNING: JNI local refs|FATAL ERROR in native method|AddressSanitizer|LeakSanitizer"
     r"|ThreadSanitizer|runtime error:|A fatal error has been detected|^reference ledger: ")
-# A frame such as "sun.font.FreetypeFontScaler.initNativeScaler(java.desktop@17.0.15/Native Method)". Below one of java.base
-# it may be a hook of the peer that runs: it is called while the JVM makes a class.
+# A frame like "sun.font.FreetypeFontScaler.initNativeScaler(java.desktop@17.0.15/Native Method)". Below a frame of
+# java.base, a hook of the peer may be running, because the JVM calls the hook while it makes a class.
 NATIVE_OF_JDK = re.compile(r"\tat [\w.$]+\((?:java\.(?!base@)|jdk\.)[\w.]+@[^/)]*/Native Method\)")
 
 
 def environment(leaks=False, **changes):
-    """The environment of a peer: none of the caller's JPEER_ variables, the sanitizers as HotSpot needs them.
+    """The environment of a peer: without the caller's JPEER_ variables, and with the options of the
+    sanitizers that HotSpot needs.
 
     Leaks are detected only without a JVM: memory of Java objects (a zip file's inflater) is reachable only from the Java
     heap, which LeakSanitizer does not read.
@@ -103,7 +104,8 @@ def tls_files():
 
 
 class Peer:
-    """A running jpeer. As a context manager it is stopped at the end, and must have been clean."""
+    """A running jpeer. As a context manager, it stops the peer at the end, and checks that the peer was
+    clean."""
 
     tls = None  # the context of clients of a peer with TLS
 
@@ -200,7 +202,7 @@ class Peer:
         self.process.send_signal(number)
 
     def wait(self, timeout=STOP_SECONDS):
-        """The exit status; the peer must end by itself."""
+        """The exit status. The peer must end without being stopped."""
         try:
             status = self.process.wait(timeout)
         except subprocess.TimeoutExpired:

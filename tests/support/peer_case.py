@@ -32,14 +32,14 @@ def deny(name, **limits):
 
 
 def put_policy(path, rules, head=""):
-    """Replaces the file whole, as a deployment does."""
+    """Replaces the whole file at once, like a deployment."""
     new = path.with_suffix(".new")
     new.write_text("version: 1\n" + head + ("rules:\n" + rules if rules else ""), encoding="utf-8")
     os.replace(new, path)
 
 
 def on_each_jdk(test):
-    """A test with the options of a peer for a JDK: all at once, each with its own test case."""
+    """A test with the options of a peer, for each JDK: all run at once, each with its own test case."""
     @functools.wraps(test)
     def run(self):
         def run_on(home):
@@ -56,7 +56,7 @@ def on_each_jdk(test):
 
 class PeerCase(unittest.TestCase):
     options = None       # of the peer that the tests of the class share; None: each test starts one of its own
-    peer_arguments = {}  # the keywords of Peer for it
+    peer_arguments = {}  # the keyword arguments of that Peer
     rules = None         # of a policy file for it
     kind = WebSocketClient
 
@@ -80,7 +80,7 @@ class PeerCase(unittest.TestCase):
         self._client_name = ""  # with which of several clients an assertion fails
 
     def at_once(self, run, cases):
-        """run(case) of each, on separate threads: for tests that wait, and start their own peers."""
+        """Calls run(case) for each case, on a thread of its own. For tests that wait, and start their own peers."""
         cases = list(cases)
         with ThreadPoolExecutor(len(cases)) as pool:
             for case, one in [(case, pool.submit(run, case)) for case in cases]:
@@ -90,7 +90,7 @@ class PeerCase(unittest.TestCase):
     # ---- peers ----
 
     def start(self, *options, **more):
-        """Starts the test's own peer. An earlier one ends, and has to be clean."""
+        """Starts the test's own peer. An earlier peer is ended, and must be clean."""
         self._opened.close()
         self._client = None
         self.peer = self._opened.enter_context(Peer(*options, **more))
@@ -115,13 +115,13 @@ class PeerCase(unittest.TestCase):
 
     @property
     def client(self):
-        """The first one of a test, opened when the test asks for it."""
+        """The first client of a test. It is opened when the test first uses it."""
         if self._client is None:
             self._client = self.connect()
         return self._client
 
     def serve(self, *options, **more):
-        """A client of a peer that it starts."""
+        """Starts a peer, and returns a client of this peer."""
         self.start(*options, **more)
         return self.client
 
@@ -160,7 +160,8 @@ class PeerCase(unittest.TestCase):
         return error
 
     def raised_by(self, action, *args, **named):
-        """The throwable that a binary message, or an action of a client of such messages, is answered with."""
+        """The throwable in the answer to a binary message, or to an action of a client that sends binary
+        messages."""
         with self.assertRaises(Raised) as raised:
             action(*args, **named) if callable(action) else self.client.run(action)
         return raised.exception

@@ -1,6 +1,7 @@
 /*
- * A client's side of the peer's shared memory, written from docs/shared-memory.md alone: it shares no code
- * with native/ring. tests/support/shm.py loads it. It can also write any byte of the pages, as a hostile client does.
+ * A client's side of the peer's shared memory, written only from docs/shared-memory.md: it shares no code
+ * with native/ring. tests/support/shm.py loads it. It can also write any byte of the pages, as a hostile
+ * client does.
  *
  * A handle belongs to one thread. Sizes and offsets are bytes; offsets count from the beginning of the region.
  */
@@ -90,7 +91,7 @@ EXPORTED void raw_shm_read(struct raw_shm *shm, uint64_t at, char *bytes, uint64
   memcpy(bytes, shm->pages + at, count);
 }
 
-/* Alternates between two bytes, `times` times; the first is there at the end. */
+/* Writes two bytes alternately, `times` times; the first byte is written last. */
 EXPORTED void raw_shm_flip(struct raw_shm *shm, uint64_t at, unsigned char one, unsigned char other,
                            uint64_t times)
 {
@@ -101,7 +102,7 @@ EXPORTED void raw_shm_flip(struct raw_shm *shm, uint64_t at, unsigned char one, 
   }
 }
 
-/* Finds the byte of the ring to the peer that a position names. */
+/* Finds the byte at a position in the ring to the peer. */
 EXPORTED uint64_t raw_shm_place(struct raw_shm *shm, uint64_t position)
 {
   return CONTROL_BYTES + position % shm->ring_bytes;
@@ -121,7 +122,8 @@ EXPORTED uint64_t raw_shm_taken(struct raw_shm *shm)
 
 EXPORTED void raw_shm_notify(struct raw_shm *shm)
 {
-  /* Without room, notifications are unread already; if the peer is gone, the next read finds it. */
+  /* If the socket has no room, it has unread notifications already. If the peer has ended, the next read
+   * reports this. */
   (void)!send(shm->socket, "!", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -144,8 +146,9 @@ static bool read_notifications(struct raw_shm *shm)
   return count < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Waits until the peer's position is not the known one. It sleeps until a notification, or a timeout that is long for
- * a test, which shows a lost one. 0, or TIMED_OUT or CLOSED. */
+/* Waits until the peer's position differs from the known position. It sleeps until a notification or a
+ * timeout; the timeout is long for a test, so a test that reaches it has lost a notification. 0, or TIMED_OUT
+ * or CLOSED. */
 static int await_move(struct raw_shm *shm, uint64_t at, uint64_t sleeps_at, uint64_t known, int timeout_ms)
 {
   for (int i = 0; i < POLLS; i++) {
@@ -191,7 +194,7 @@ EXPORTED void raw_shm_publish(struct raw_shm *shm)
   notify_sleeper(shm, PEER_SLEEPS, &shm->notified_for_bytes);
 }
 
-/* Writes them as room becomes free. */
+/* Writes the bytes as room becomes free. */
 static int write_bytes(struct raw_shm *shm, const char *bytes, uint64_t count, int timeout_ms)
 {
   while (count > 0) {
@@ -337,7 +340,7 @@ EXPORTED void raw_shm_close(struct raw_shm *shm)
   free(shm);
 }
 
-/* The caller still owns both descriptors; memfd may be closed afterwards. NULL: see errno. */
+/* The caller still owns both descriptors; memfd may be closed afterwards. NULL: failed, see errno. */
 EXPORTED struct raw_shm *raw_shm_open(int memfd, int socket, uint64_t ring_bytes)
 {
   struct raw_shm *shm = calloc(1, sizeof *shm);

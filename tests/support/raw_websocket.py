@@ -1,4 +1,4 @@
-"""WebSockets whose frames a test writes by hand: nothing is sent or read by itself."""
+"""WebSockets whose frames a test writes by hand: frames are sent and read only when the test does so."""
 
 import socket
 import struct
@@ -9,13 +9,13 @@ MASK = b"\x01\x02\x03\x04"
 
 
 def masked(payload, mask=MASK):
-    """Or unmasked."""
+    """A frame can also be unmasked."""
     whole = (mask * (len(payload) // 4 + 1))[:len(payload)]
     return (int.from_bytes(payload, "big") ^ int.from_bytes(whole, "big")).to_bytes(len(payload), "big")
 
 
 def frame(payload=b"", opcode=TEXT, length=None, fin=True, has_mask=True, reserved=0):
-    """A client's; `length` is the number of bytes that it claims to have."""
+    """A client's frame; `length` is the number of bytes that the frame claims to have."""
     payload = payload.encode() if isinstance(payload, str) else payload
     size = len(payload) if length is None else length
     bit = 0x80 if has_mask else 0

@@ -1,5 +1,5 @@
-"""Shared memory of a peer, as a client sees it that is written from docs/shared-memory.md: the handshake here, words and
-bytes in tests/support/raw_shm.c.
+"""A client of a peer's shared memory, written from docs/shared-memory.md. This module has the handshake;
+tests/support/raw_shm.c reads and writes the memory.
 """
 
 import array
@@ -12,21 +12,22 @@ from support.peer import BUILD
 LIBRARY = BUILD / "tests/support/libraw_shm.so"
 KIND_JSON, KIND_SKIP = 1, 2
 SECONDS = 60
-MEMFD_ROOM = 4  # descriptors that a test would see, of which one is right
+MEMFD_ROOM = 4  # descriptors; the peer must send exactly one, so the room for more shows an error
 TIMED_OUT, CLOSED, BROKEN, ENDED, NO_MEMORY = -1, -2, -3, -4, -5
 OWN_WRITTEN, OWN_TAKEN, PEER_WRITTEN = 128, 256, 384
 
 
 class Ended(Exception):
-    """The connection has ended; the text is the peer's reason, or the missing part."""
+    """The connection has ended. The text is the peer's reason, or says that the peer gave none."""
 
 
 class TimedOut(AssertionError):
-    """Neither a notification nor an end arrived: the awaited bytes were written without one, or never."""
+    """Neither a notification nor an end arrived: the awaited bytes were written without a notification, or
+    never."""
 
 
 class Broken(Exception):
-    """The peer's bytes are no frame; the client itself may have overwritten them."""
+    """The peer's bytes are not a frame; the client itself may have overwritten them."""
 
 
 class Refused(Exception):
@@ -58,7 +59,7 @@ def load_library():
 
 
 class Channel:
-    """A connection with its pages. Words and bytes of them may be read and written at any place."""
+    """A connection with its pages. Words and bytes of the pages may be read and written at any place."""
 
     library = None
 
@@ -66,7 +67,7 @@ class Channel:
         if Channel.library is None:
             Channel.library = load_library()
         self.handle = self.memfd = None
-        self.milliseconds = SECONDS * 1000  # that a notification is awaited
+        self.milliseconds = SECONDS * 1000  # how long to wait for a notification
         self.socket = socket.socket(socket.AF_UNIX)
         try:
             self.socket.settimeout(SECONDS)
@@ -82,7 +83,7 @@ class Channel:
             raise
 
     def _shake_hands(self, fields, after_head):
-        """The memfd. Keeps the answer's head, and the size of a ring."""
+        """Returns the memfd. Keeps the fields of the answer's head, and the size of a ring."""
         lines = ["GET /rpc HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: jpeer-shm/1",
                  *(f"{name}: {value}" for name, value in dict(fields).items())]
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + after_head)
@@ -131,7 +132,7 @@ class Channel:
         return data.raw
 
     def put(self, kind, data):
-        """Writes a frame, and publishes it only if there is no room for all of it."""
+        """Writes a frame, and publishes it only if the whole frame does not fit."""
         self._check(self.library.raw_shm_put(self.handle, kind, data, len(data), self.milliseconds))
 
     def send(self, data):

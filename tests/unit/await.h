@@ -19,7 +19,8 @@ enum { AWAIT_MAX_MS = 60000, AWAIT_PAUSE_NS = 200000 };
   for (int64_t since_ms = clock_now_ms(); !(condition);)                                                     \
   AWAIT_PAUSE(since_ms, #condition)
 
-/* For loops that work while they wait for `what`: one pause, or none. since_ms: clock_now_ms() when the loop began. */
+/* Called in a loop that works while it waits for `what`: pauses at most once. since_ms: clock_now_ms() when
+ * the loop began. */
 #define AWAIT_PAUSE(since_ms, what) await_pause((since_ms), (what), __FILE__, __LINE__)
 #define AWAIT_CHECK(since_ms, what) await_check((since_ms), (what), __FILE__, __LINE__)
 
@@ -37,7 +38,7 @@ static inline void await_pause(int64_t since_ms, const char *what, const char *f
   nanosleep(&(struct timespec){.tv_nsec = AWAIT_PAUSE_NS}, NULL);
 }
 
-/* One wait for a signal, or a second; under the lock. */
+/* Waits once for a signal, at most a second. The caller holds the lock. */
 static inline void await_signal(pthread_cond_t *signal, pthread_mutex_t *lock, int64_t since_ms,
                                 const char *what)
 {

@@ -1,9 +1,9 @@
 #ifndef JPEER_TESTS_UNIT_CASES_H
 #define JPEER_TESTS_UNIT_CASES_H
 /*
- * Cases in a text file, where JSON, YAML and command lines are written without escapes. A case is its input, one line
- * or several, and below the input a line that begins with "=>" and has the expected result. Blank lines, and lines
- * that begin with "## ", are for the reader where no input has begun.
+ * Cases in a text file, where JSON, YAML and command lines are written without escapes. A case is an input of
+ * one or more lines, followed by a line that begins with "=>" and has the expected result. Between cases,
+ * blank lines and lines that begin with "## " are ignored.
  */
 #include "tests/unit/unit.h"
 

@@ -28,7 +28,7 @@ static inline void ring_end_notify(const struct ring_end *end)
   (void)send(end->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Publishes what was written and what was read. */
+/* Publishes the positions of the writer and the reader. */
 static inline void ring_end_publish(struct ring_end *end)
 {
   if (ring_writer_publish(&end->out))
@@ -37,8 +37,8 @@ static inline void ring_end_publish(struct ring_end *end)
     ring_end_notify(end);
 }
 
-/* Sleeps until there are bytes, or there is room. False: the other side has ended the connection, and may have
- * written before. */
+/* Sleeps until there are bytes, or there is room. False: the other side has ended the connection. It may have
+ * written bytes before the end. */
 static inline bool ring_end_wait(struct ring_end *end, bool for_room)
 {
   char notifications[64];

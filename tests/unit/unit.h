@@ -1,7 +1,7 @@
 #ifndef JPEER_TESTS_UNIT_UNIT_H
 #define JPEER_TESTS_UNIT_UNIT_H
-/* What a unit test includes: cmocka with the headers that it needs before it, tests that register themselves, and a few
- * assertions. */
+/* The header of every unit test: cmocka, after the headers that cmocka needs; tests that register themselves;
+ * and a few assertions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,10 +16,11 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* UNIT_TEST(name) { ... } defines a test, whose parameter is `state`; UNIT_MAIN ends a file and runs its tests in the order
- * of their definitions, between a setup and a teardown of the file if it is UNIT_MAIN_WITH. setup, teardown: cmocka's
- * fixture functions. UNIT_TEST_OF(name, struct fixture *f, setup, teardown) gives the test what setup has put into *state.
- * UNIT_TEST_ALSO runs a test another time. */
+/* UNIT_TEST(name) { ... } defines a test, whose parameter is `state`. UNIT_MAIN ends a file, and runs the
+ * file's tests in the order of their definitions. UNIT_MAIN_WITH also runs its setup before all tests, and
+ * its teardown after all tests. setup, teardown: cmocka's fixture functions. UNIT_TEST_OF(name, struct
+ * fixture *f, setup, teardown) gives the test what setup has put into *state. UNIT_TEST_ALSO runs a test once
+ * more, with another setup. */
 #define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
 #define UNIT_TEST_WITH(name, setup, teardown)                                                                \
   static void name(void **state);                                                                            \
@@ -59,7 +60,7 @@ static inline void unit_register(struct CMUnitTest test)
   unit_tests[unit_test_count++] = test;
 }
 
-/* A text that may contain NULs, out of a literal. */
+/* Asserts that a text equals a literal. Both may contain NULs. */
 #define assert_text(actual, literal) unit_assert_text((actual), TEXT(literal), __FILE__, __LINE__)
 
 static inline void unit_assert_text(struct text actual, struct text wanted, const char *file, int line)
@@ -73,7 +74,7 @@ static inline void unit_assert_text(struct text actual, struct text wanted, cons
 
 enum { UNIT_WORD_MAX = 300 };
 
-/* Takes the next word off a list of words with blanks between them; false: there is none. */
+/* Removes the next word from a list of words with blanks between them; false: no word is left. */
 static inline bool unit_next_word(const char **list, char word[UNIT_WORD_MAX])
 {
   *list += strspn(*list, " ");

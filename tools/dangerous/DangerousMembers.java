@@ -43,9 +43,10 @@ import jdk.internal.org.objectweb.asm.tree.analysis.Value;
  *
  * A value is followed inside a method through locals, arrays, fields of the object and results of calls. A call is
  * one of the method that the named class declares or inherits, and of the lambda or the anonymous class that is made.
- * An overridden method counts like its overriding ones if at least half of these reach a sink. So the list is a good
- * approximation, and neither complete nor free of false entries: members that are reached through an object set
- * before, a service or a look and feel, and found in another way, are among the SINKS by hand.
+ * An overridden method counts like its overriding ones if at least half of these reach a sink. As a result,
+ * the list is a good approximation, but neither complete nor free of false entries: members that are reached
+ * through an object set before, a service or a look and feel, and found in another way, are among the SINKS
+ * by hand.
  */
 public final class DangerousMembers {
   /**
@@ -150,9 +151,9 @@ public final class DangerousMembers {
     String name;
     String superclass;
     List<String> interfaces;
-    boolean isListed; // public, as are the classes around it, and its package is exported
+    boolean isListed; // the class and the classes around it are public, and its package is exported
     final Map<String, Integer> methods = new LinkedHashMap<>(); // name and descriptor to access
-    final Map<String, Set<String>> calls = new HashMap<>(); // of each method: keys as they are written
+    final Map<String, Set<String>> calls = new HashMap<>(); // of each method: keys with the text from the class file
     byte[] bytes;
   }
 

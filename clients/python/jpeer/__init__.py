@@ -98,8 +98,8 @@ def cast(java_type: Any, value: Any) -> Any:
 
 def call(target: Any, name: str, *args: Any) -> Any:
     """Calls a method of any visibility, also if a field or a Python name hides it. On a class, the name "<init>" calls
-    a constructor of any visibility. target: an object or a class; for those of jpeer.aio the result of call, field and
-    set_field is awaited."""
+    a constructor of any visibility. target: an object or a class; for objects and classes of jpeer.aio the
+    result of call, field and set_field is awaited."""
     connection, instance, java_type = _place(target)
     if name == "<init>" and instance is None:
         return connection.new(java_type, args)

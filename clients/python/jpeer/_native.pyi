@@ -5,10 +5,11 @@ gets, which Python value a Java value becomes, and which exception an error beco
 
 Threads: any thread may call any function. The GIL is released while a thread waits for the peer. If the connection's
 session has a name (`session`), each thread calls over a link of its own. It reuses the link of a thread that has ended,
-or opens a link, so that no thread waits for another's call. When there are 256 links, further threads share the first
-one. Objects belong to the session and can be used on every link. A callback is called over the link that sent it to
-Java, and its own requests use that link, too.
-Links that an event loop has opened with open_link, or reserved with reserve_link, are not used by threads.
+or opens a link, so that no thread waits for the call of another thread. When there are 256 links, further threads share
+the first link. Objects belong to the session and can be used on every link. A callback is called over the link that
+sent it to Java, and its own requests use that link, too.
+Threads do not use links that an event loop has opened with open_link, or reserved with reserve_link.
+
 Errors: an error of the peer becomes the result of `Hooks.make_error`. Errors of the library itself:
     ConnectionError       the connection was refused or has ended
     ProtocolError         an answer is malformed
@@ -36,7 +37,8 @@ class Hooks:
     `classes`. It may send requests."""
     from_text: dict[str, Callable[[str], Any]]
     """Java class name -> converter of the text that the peer sends with an object (java.util.UUID, java.time values).
-    It returns NotImplemented if the Python value would lose something. Then the value is an Object."""
+    The converter returns NotImplemented if the Python value would lose information; the value then becomes an
+    Object."""
     to_java: dict[type, Callable[[Any], Any]]
     """Python type -> converter to an argument that the C half knows (a Typed, an Object, a str, a list, ...). Looked up
     by the exact type, then along its MRO."""
@@ -47,9 +49,9 @@ class Hooks:
     None to send the value whole. Called for the values of a request that is too long for one message."""
     make_error: Callable[["Connection", int, str, tuple[Any, ...] | None, dict[str, Any] | None], Any]
     """(connection, JSON-RPC code, message, throwable, data) -> the exception to raise. A throwable is (class or None,
-    message or None, [frames], cause), and the outermost one has a handle or None as fifth element. The cause is such a
-    tuple or None. `data` is the parsed data of the error. NotImplemented: the arguments are converted anew and the
-    request is sent again, once."""
+    message or None, [frames], cause), and the outermost throwable has a handle or None as fifth element. The cause is
+    such a tuple or None. `data` is the parsed data of the error. NotImplemented: the arguments are converted anew and
+    the request is sent again, once."""
 
 class Typed:
     """A value with the Java type that it is sent as: Typed("int", 5), Typed("java.util.Collection", obj),
@@ -63,7 +65,7 @@ class Forms:
     """The forms in which a value may be sent, in the order in which they are tried. If the peer refuses the arguments,
     the request is sent again with other forms of the receiver and of the first seven arguments, in all combinations (64
     at most). All values inside one argument change together. The last form of a buffer is the list of its elements, up
-    to 4 Mi of them. A buffer of unsigned numbers has one array form more. An error that a number is out of range ends
+    to 4 Mi of them. A buffer of unsigned numbers has one more array form. An error that a number is out of range ends
     the attempts. A form is a value that the C half knows, or a function without parameters that returns such a value
     when the form is needed. Steps of a batch use only the first form."""
 
@@ -139,7 +141,7 @@ class Field:
 class Callback:
     """A Python object that Java can call.
 
-    find(interface, method, parameter_types) returns the function that is called with the converted arguments. It is
+    find(interface, method, parameter_types) returns the function that is called with the converted arguments. `find` is
     called again when Java calls another method than before. The function's result is converted to Java. `target` is the
     Python object if Java returns the object. throw(exception) describes the Java exception for a Python exception: (a
     throwable as an Object, a class name or None; the message or None; a list of frames (module, function, file or None,
@@ -159,7 +161,7 @@ class Callback:
     interfaces: tuple[str, ...]
 
 class ProtocolError(ConnectionError):
-    """The peer has sent something that no peer sends: it is another program, or a hostile one."""
+    """The other side has sent something that no peer sends: it is another program, or it is hostile."""
 
 class Connection:
     """A jp_client, and for launch() also a jp_peer, without a further thread of the library."""
@@ -216,7 +218,8 @@ class Connection:
     # primitives. Each row is its bytes in base64, or an object if it does not fit in an answer.
     def handle(self, value: Any) -> Object | None: ...
     def assemble(self, type: str, java_type: str, piece: Any, before: "Object | None") -> "Object": ...
-    # Sends a piece to jpeer.assemble, the first one or the one after `before`. java_type: Class.getName() of the whole.
+    # Sends a piece to jpeer.assemble, the first piece or the piece after `before`. java_type: Class.getName() of the
+    # whole.
     def learn_limits(self) -> tuple[int, int]: ...  # message-max and values-max of the peer; 0: unknown
     def describe(self, instance: Any = None, type: str | None = None, members_only: bool = False, loader: Any = None) -> dict[str, Any]: ...  # jpeer.describe's result
     def classes_info(self, include: Sequence[str], merge_ancestry: bool = False) -> list[dict[str, Any]]: ...

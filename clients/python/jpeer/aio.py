@@ -48,7 +48,8 @@ FIELDS = (Field, LoadedField)
 
 
 class AsyncJava:
-    """A connection for asyncio. Its attributes are packages and classes, as those of jpeer.Java."""
+    """A connection for asyncio. Its attributes are packages and classes, like the attributes of
+    jpeer.Java."""
 
     def __init__(self, java: connection.Java, reconnects: bool = False) -> None:
         self._java = java
@@ -214,7 +215,7 @@ class AsyncPackage:
 
 
 class _Operations:
-    """The requests that jpeer.call and its kin send. Here their results are awaited."""
+    """The requests that jpeer.call and similar functions send. Here their results are awaited."""
 
     def __init__(self, java: AsyncJava) -> None:
         self.new = partial(java._ask, "new")
@@ -380,7 +381,7 @@ class AsyncClass(AsyncWrapper):
 
 class AsyncThrowable(JavaClass):
     """The type of a connection's classes of throwables. They are Python exceptions, because `except` accepts nothing
-    else. Their calls and static members are awaited, as those of AsyncClass."""
+    else. Their calls and static members are awaited, like those of AsyncClass."""
 
     _owner: AsyncJava
 
@@ -443,7 +444,7 @@ class AsyncObject(AsyncWrapper):
         return self._elements()
 
     async def _elements(self) -> AsyncIterator[Any]:
-        """Returns the elements of a collection, or the keys of a map, as everywhere in Python."""
+        """Returns the elements of a collection, or the keys of a map, as a loop in Python does."""
         rest: Any = self._target
         if isinstance(rest, MapMixin):
             rest = (await self.keySet())._target

@@ -1,4 +1,4 @@
-"""The links of a jpeer.aio connection: no call waits until another one ends.
+"""The links of a jpeer.aio connection: no call waits for the end of another call.
 
 A link carries one call at a time. A call that finds no free link waits here until a call is answered or another link is
 open. Calls whose arguments contain functions use links of their own, so that the package has to listen to few links for
@@ -18,7 +18,7 @@ from ._native import Connection
 from .exceptions import StaleObject
 
 LINKS_MAX = 256
-OPENINGS_MAX = 4  # at once
+OPENINGS_MAX = 4  # links that are being opened at the same time
 # Threads that open links, and convert answers whose conversion sends requests (for a new class, for example).
 THREADS_MAX = 8
 GROWTH_SECONDS = 0.002  # the delay before a link is opened for a call: most calls find a free link earlier
@@ -90,7 +90,7 @@ class Links:
     # ---- threads of tasks ----
 
     async def open_thread_link(self, name: str | None) -> Link:
-        """Opens a link with a Java thread of its own. Only calls that name this link use it."""
+        """Opens a link with a Java thread of its own. The link is used only for calls that name it."""
         if self._reconnects:
             raise ValueError("a connection that reconnects has no threads for tasks: they would end with the connection")
         if self._end is not None:
@@ -217,7 +217,7 @@ class Links:
             self._serve()
 
     def _finish_all(self, error: BaseException) -> None:
-        """Fails the calls that were not sent, and all later ones."""
+        """Fails the calls that were not sent, and all later calls."""
         self._end = error
         if self._growth is not None:
             self._growth.cancel()
@@ -232,7 +232,7 @@ class Links:
         return link
 
     def _remove(self, link: Link) -> None:
-        """Forgets a closed link, whose file descriptor the system may use again."""
+        """Removes a closed link from all lists, because the system may use its file descriptor again."""
         self._remove_free(link)
         if self._links.pop(link.number, None) is not None:
             self._loop.remove_reader(link.descriptor)
@@ -243,7 +243,7 @@ class Links:
                 free.remove(link)
 
     def _add_free(self, link: Link) -> None:
-        """Adds the link to the free ones, unless a call on it is still inside Java."""
+        """Adds the link to the free links, unless a call on it is still inside Java."""
         if link.is_abandoned:
             with contextlib.suppress(ConnectionError):
                 link.is_abandoned = self._connection.unanswered(link.number) > 0

@@ -7,7 +7,8 @@ from typing import Any
 
 from ._native import ProtocolError
 
-_HEAP_TYPE = 1 << 9  # of type.__flags__: set for this package's exceptions, not for Python's built-in ones
+# of type.__flags__: set for this package's exceptions, not for Python's built-in exceptions
+_HEAP_TYPE = 1 << 9
 _SHAPES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 

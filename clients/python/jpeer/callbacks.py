@@ -83,8 +83,8 @@ def implements(*interfaces: Any) -> Callable[[T], T]:
 
 
 def interfaces_of(target: Any) -> tuple[str, ...]:
-    """Returns the interfaces that @implements has set: for a class, its own and those of all bases; for an object,
-    those of its class, its own, and those of its target."""
+    """Returns the interfaces that @implements has set. For a class, these are the interfaces of the class and of all
+    its bases; for an object, the interfaces of its class, of the object, and of its target."""
     classes = target.__mro__ if isinstance(target, type) else type(target).__mro__
     marks = (marked_interfaces(target), *(names_of(each.__dict__.get("__java_interfaces__")) for each in classes))
     return tuple(dict.fromkeys(name for names in marks for name in names))
@@ -99,9 +99,10 @@ def interfaces_in_java(target: Any) -> tuple[str, ...]:
 
 
 class Implementation:
-    """A callable or an object as one interface: the result of calling the interface's class. Calling it calls the
-    target. It has the interface's methods, and a default method that the target does not define runs in Java. While an
-    Implementation is in use, the same target and interface give the same Implementation."""
+    """A callable or an object that implements one interface: the result of calling the interface's class. Calling an
+    Implementation calls its target. An Implementation has the interface's methods, and a default method that the target
+    does not define runs in Java. While an Implementation is in use, the same target and interface give the same
+    Implementation."""
 
     _made: "weakref.WeakValueDictionary[Any, Implementation]" = weakref.WeakValueDictionary()
     _lock = threading.Lock()
@@ -111,7 +112,7 @@ class Implementation:
             raise TypeError(f"{target!r} does not implement {', '.join(interfaces)}")
         self.target = target
         self.__java_interfaces__ = interfaces
-        self._java = java  # None until it is first sent: then the connection that sends it
+        self._java = java  # None until the callback is first sent; from then on the connection that sent it
 
     @classmethod
     def of(cls, target: Any, interfaces: tuple[str, ...], java: "Java | None") -> "Implementation":
@@ -172,8 +173,8 @@ class _JavaIterator:
 
 
 class ObjectMethod:
-    """A method of java.lang.Object. A Python object answers it if its class, or a base other than Python's built-in
-    ones, defines one of the `specials`."""
+    """A method of java.lang.Object. A Python object answers the method if its class, or a base other than
+    Python's built-in classes, defines one of the `specials`."""
 
     def __init__(self, name: str, specials: tuple[str, ...], answer: Callable[..., Any]) -> None:
         self._name, self._specials, self.answer = name, specials, answer
@@ -216,8 +217,8 @@ def _compare(target: Any, other: Any) -> int:
 
 
 class CallbackTable:
-    """The callbacks of one connection. While Java has a function as some interface, the same function is the same
-    object in Java."""
+    """The callbacks of one connection. As long as Java holds a function as an object of an interface, the function is
+    given as the same Java object."""
 
     def __init__(self, java: "Java") -> None:
         self._java = java
@@ -247,7 +248,7 @@ class CallbackTable:
 
     def retry_without_comparable(self, code: int, message: str) -> bool:
         """Decides after an error whether the request should be sent again. If the policy denies java.lang.Comparable,
-        objects are only what @implements declares."""
+        objects implement only the interfaces that @implements declares."""
         if code != DENIED or not self._may_add_comparable or COMPARABLE not in message:
             return False
         with self._lock:
@@ -463,7 +464,8 @@ class Listeners:
                 self._add()
 
     def close(self) -> None:
-        """Stops the threads. A thread that runs a function ends after the function, without being waited for."""
+        """Stops the threads. A thread that runs a function ends after the function; this method does not wait for
+        it."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
@@ -508,8 +510,8 @@ class Listeners:
 
 
 def _identity(target: Any) -> Any:
-    """Returns a key for the function or object. Two functions that a reader sees as the same one have equal keys. Runs
-    no code of the object."""
+    """Returns a key for the function or object. Equal keys mean the same function: a bound method that is
+    read twice, for example, has one key. Runs no code of the object."""
     if isinstance(target, Implementation):
         return target.__java_interfaces__, _identity(target.target)
     if isinstance(target, MethodType):

@@ -54,8 +54,9 @@ OVERRIDES = {"get": collections.MapMixin, "sort": sequences.ListMixin}
 
 SUPERTYPES_SHOWN = 4
 OBJECT_METHODS = frozenset("equals getClass hashCode notify notifyAll toString wait".split())  # of every object
-ASKED_MAX = 10_000  # names without a description that a connection remembers
-UNFIT = Typed("int", "")  # an argument that no parameter accepts: a request with it calls nothing
+ASKED_MAX = 10_000  # the number of names without a description that a connection keeps
+# an argument that is not accepted by any parameter, so that a request with it never calls a method
+UNFIT = Typed("int", "")
 SUPERTYPES_MAX = 64  # nested constructions of classes on one thread
 # `names` of the classes that this thread constructs, and whether it looks up the class of a throwable (`thrown`).
 _in_progress = threading.local()
@@ -137,7 +138,7 @@ class JavaClass(type):
 
     @property
     def _operations(cls) -> Any:
-        """The object whose call, get and put jpeer.call and its kin use."""
+        """The object whose call, get and put jpeer.call and similar functions use."""
         return _static_operations(cls)
 
     # An enum is a collection of its constants.
@@ -335,7 +336,7 @@ class ClassTable:
     """The Python classes of one connection.
 
     There is no lock, because making a class waits for the peer. If two threads make the same class at the same time,
-    the first one is kept.
+    the first class is kept.
     """
 
     def __init__(self, java: "Java") -> None:
@@ -407,8 +408,8 @@ class ClassTable:
         return len(found) > 1
 
     def _loader_of_class(self, find: Callable[[], Any]) -> Any:
-        """Returns the loader of a java.lang.Class. Returns None if its classes are found by name without a loader, or
-        if the policy denies the question."""
+        """Returns the loader of a java.lang.Class. Returns None if its classes are found by name without a
+        loader, or if the policy denies asking for the loader."""
         if not self._asks_loaders:
             return None
         try:
@@ -489,7 +490,7 @@ class ClassTable:
         local = namespace.pop("__name__")
         with parsing(f"the class {shown(name[:200])}"):
             made: type[JavaException] = self.throwable_type(local, _with_python_base(name, base), namespace)  # type: ignore[assignment]
-        known = self._classes.setdefault(name, made)  # a class of that name exists that is no throwable
+        known = self._classes.setdefault(name, made)  # a class of that name exists, but it is not a throwable
         return known if issubclass(known, JavaException) else made
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
@@ -538,8 +539,9 @@ class ClassTable:
         return DeniedMethod(cls, java_name(name), instance)
 
     def _is_denied(self, cls: Any, name: str, instance: Object | None) -> bool:
-        """Returns whether the policy denies a method, and False if there is no such public method. Adds the description
-        of the object, because a description by the class's name lacks methods that the policy allows by a supertype."""
+        """Returns whether the policy denies a method, and False if the public method does not exist. Adds the
+        description of the object, because a description by the class's name lacks methods that the policy
+        allows by a supertype."""
         operations = _static_operations(cls) if instance is None else self._connection
         try:
             operations.call(_callable_name(cls), name, instance, (UNFIT,))
@@ -697,7 +699,8 @@ class ClassTable:
         return (*needed, base)
 
     def _owners(self, info: dict[str, Any]) -> dict[str, str]:
-        """Returns, for each method of a class that no request can name, the supertype that has the method."""
+        """For a class that no request can name: returns, for each of its methods, the supertype that has the
+        method."""
         owners = {}
         for supertype in [*reversed(info["interfaces"]), *info["superclasses"][:1]]:
             with contextlib.suppress(PeerError, JavaException):
@@ -822,8 +825,8 @@ def array_arguments(name: str, content: Any) -> tuple[Any, ...]:
 
 
 def is_special(name: str) -> bool:
-    """Returns whether the name has a meaning of its own in Python, such as `__len__` and `__del__`. jpeer.call, get and
-    put can use such a member."""
+    """Returns whether the name has a special meaning in Python, such as `__len__` and `__del__`. A Java
+    member of this name can be used through jpeer.call, get and put."""
     return name.startswith("__") and name.endswith("__")
 
 
@@ -852,8 +855,8 @@ RESERVED = frozenset(
 
 
 class PublicConstructors:
-    """The constructors of a class of which some are not public. The peer may choose such a constructor if no public one
-    accepts the arguments. A plain call must not run such a constructor."""
+    """The constructors of a class of which some are not public. The peer may choose a constructor of this
+    kind if no public constructor accepts the arguments. A plain call must not run it."""
 
     def __init__(self, name: str, info: dict[str, Any], call: Callable[..., Any]) -> None:
         self._name, self._call = name, call

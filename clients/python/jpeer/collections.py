@@ -1,7 +1,7 @@
 """Java's collections and maps with Python's protocols.
 
-If Java and Python have a method of the same name, it is Java's (`xs.remove(0)`, `m.values()`). `List.sort` and
-`Map.get` also accept Python's arguments.
+If Java and Python have a method of the same name, the name is Java's method (`xs.remove(0)`, `m.values()`). `List.sort`
+and `Map.get` also accept Python's arguments.
 """
 
 import collections.abc
@@ -337,8 +337,8 @@ def _as_set(values: Any) -> set[Any]:
 
 
 def widened(values: Iterable[Any]) -> list[Any]:
-    """Gives all elements of a list of integers the Java type that the largest one needs, as the C half does: Java
-    cannot compare an Integer with a Long."""
+    """Gives all elements of a list of integers the Java type that the largest integer needs, as the C half
+    does: Java cannot compare an Integer with a Long."""
     made = list(values)
     if all(type(each) is int for each in made):
         for java_type, bits in (("java.lang.Integer", 32), ("java.lang.Long", 64), ("java.math.BigInteger", 0)):

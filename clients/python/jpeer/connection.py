@@ -29,7 +29,7 @@ KIND_MAX = 1000  # names that begin with the wanted name; the answer lists the w
 # Calls that are running when the connection is closed have a moment to end.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "100"}
 
-_open: list["Java"] = []  # the last one is the default
+_open: list["Java"] = []  # the last entry is the default
 _open_lock = threading.Lock()
 
 
@@ -81,7 +81,7 @@ class Java(ModuleType):
 
     def add_classpath(self, *entries: str | os.PathLike[str]) -> Any:
         """Adds jars and folders (paths on the peer's machine) for this connection. A class that the application's class
-        loader does not have is looked up there. Returns the java.net.URLClassLoader; its parent is the one of the
+        loader does not have is looked up there. Returns the java.net.URLClassLoader; its parent is the loader of the
         previous call."""
         lang, net = self._classes.of_name("java.lang.ClassLoader"), self._classes.of_name("java.net.URLClassLoader")
         parent = self._added_loaders[-1] if self._added_loaders else lang.getSystemClassLoader()  # type: ignore[attr-defined]
@@ -153,10 +153,10 @@ class Java(ModuleType):
         if self._connection.is_closed or self._reconnects:
             return self._connection.is_closed
         try:
-            self._connection.process()  # notices an end that no call has noticed
+            self._connection.process()  # notices the end of the connection if no call has noticed it
         except ConnectionError:
             return True
-        except RuntimeError:  # the connection belongs to the process that forked this one
+        except RuntimeError:  # the connection belongs to the process that forked this process
             pass
         return False
 
@@ -179,7 +179,8 @@ class Java(ModuleType):
         self._callbacks.thrown.forget_collected()
 
     def close(self) -> None:
-        """Closes the connection, and ends the peer if launch has started it. Its objects cannot be used afterwards."""
+        """Closes the connection, and ends the peer if launch has started it. The connection's objects cannot be used
+        afterwards."""
         with _open_lock:
             if self in _open:
                 _open.remove(self)
@@ -284,7 +285,7 @@ class Output:
         stream.flush()
 
     def _without_ready_line(self, text: str) -> str:
-        """Removes the ready line, which is meant for those who start a peer by hand."""
+        """Removes the ready line, which is meant for people who start a peer by hand."""
         whole, newline, self._start = text.rpartition("\n")
         lines = whole.split("\n") if newline else []
         for place, line in enumerate(lines):
@@ -311,8 +312,8 @@ def launch(
 ) -> Java:
     """Starts a peer with a JVM for this program, and connects to it over shared memory.
 
-    classpath: jars and folders; the default is $CLASSPATH. `*` and `**` in a path match several (a trailing `/*`: all
-    jars of a folder, as with java).
+    classpath: jars and folders; the default is $CLASSPATH. `*` and `**` in a path match several files (a trailing `/*`:
+    all jars of a folder, as with java).
     jvm_options: such as "-Xmx2g". policy: a policy file. allow: classes and patterns, such as "java.util.ArrayList" and
     "com.example.**" (a wildcard matches classes of the JDK only after "jdk:"); without policy and allow this program
     may use everything. options: more options of `jpeer run`. main_class, arguments: an application that runs in the
@@ -333,7 +334,8 @@ def launch(
     with contextlib.ExitStack() as cleanup:
         given = 0
         if stdin is not None:
-            given = os.dup(stdin if isinstance(stdin, int) else stdin.fileno())  # never 0, which means no input
+            # never 0, because 0 means no input
+            given = os.dup(stdin if isinstance(stdin, int) else stdin.fileno())
             cleanup.callback(os.close, given)
         connection = Connection.launch(
             java._hooks,
@@ -434,8 +436,9 @@ def find_program() -> str:
 
 
 def default_class_path() -> str | None:
-    """Returns the CLASSPATH of the environment, else this package's folder, which has no classes. Java's default is the
-    current folder, and describing a class would read all of that folder."""
+    """Returns the CLASSPATH of the environment; if it is not set, this package's folder, because that folder
+    has no classes. Java's default is the current folder, and describing a class would read all of that
+    folder."""
     if os.environ.get("JPEER_CLASS_PATH"):
         return None
     return os.environ.get("CLASSPATH") or os.path.dirname(os.path.abspath(__file__))

@@ -123,8 +123,9 @@ class ErrorMaker:
         return _peer_error(code, message, data or {})
 
     def _of_throwable(self, throwable: Throwable, data: Any, outermost: Any, depth: int) -> BaseException:
-        """Returns the exception for a throwable: the cause at that depth below the outermost throwable, whose handle is
-        given. At depth 0 it is the outermost throwable itself."""
+        """Returns the exception for a throwable: the cause at that depth below the outermost throwable.
+        `outermost` is the handle of the outermost throwable. At depth 0 the throwable is the outermost throwable
+        itself."""
         name, message, frames, cause = throwable[:4]
         original = self._find_original(name, message, outermost, depth)
         if name == UNDECLARED and cause is not None:  # wraps a checked exception that the method lacks
@@ -169,7 +170,8 @@ def handle_of(error: JavaException) -> Any:
 
 
 def cause_of_handle(handle: Any, depth: int) -> Any:
-    """Returns the handle of the cause at that depth below a throwable, or None if there is no such cause."""
+    """Returns the handle of the cause at that depth below a throwable, or None if the throwable has no cause
+    at that depth."""
     for _ in range(depth):
         if handle is None:
             break

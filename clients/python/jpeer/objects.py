@@ -22,12 +22,12 @@ class JavaObject(Object):
     __slots__ = ()
 
     _identity = False
-    """Whether the class inherits equals and hashCode from java.lang.Object. Then objects are compared by their refs,
-    without a request."""
+    """Whether the class inherits equals and hashCode from java.lang.Object. If it is set, objects are
+    compared by their refs, without a request."""
     _owners: ClassVar[dict[str, str]] = {}
     """Method name -> the supertype that a request names in place of the object's class. The keys are all methods of a
-    hidden class (such as a lambda's), which no request can name, and the methods that the policy allows only by a
-    supertype."""
+    hidden class (such as a lambda's), because no request can name such a class, and the methods that the
+    policy allows only through a supertype."""
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Object):
@@ -79,7 +79,7 @@ class JavaObject(Object):
 
 
 class Wrapper:
-    """What jpeer.aio returns in place of a class or an object."""
+    """The base class of jpeer.aio's classes and objects."""
 
     _target: Any
     """The class or the object."""
@@ -106,7 +106,7 @@ class ComparableMixin(JavaObject):
 
 
 class AutoCloseableMixin(JavaObject):
-    """java.lang.AutoCloseable: `with` closes it."""
+    """java.lang.AutoCloseable: `with` closes the object."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class NumberMixin(JavaObject):
 
 
 class OptionalMixin(JavaObject):
-    """java.util.Optional and its kin: true if a value is present."""
+    """java.util.Optional and similar classes: true if a value is present."""
 
     __slots__ = ()
 
@@ -251,7 +251,7 @@ NUMBERS = {name: NUMBER_READERS[reader] for name, reader in _value_classes.NUMBE
 
 
 def call(instance: Object, name: str, *args: Any) -> Any:
-    """Calls a method by its Java name, whatever that name means in the Python class."""
+    """Calls a method by its Java name, even if the name has another meaning in the Python class."""
     java_type = callable_name(instance, name)
     try:
         return instance._connection.call(java_type, name, instance, args)
@@ -293,7 +293,7 @@ def _compare(left: JavaObject, right: object, holds: Any) -> Any:
 
 
 def describe_briefly(instance: Object) -> str:
-    """Returns a repr of limited length. Raises nothing."""
+    """Returns a repr of limited length. Never raises an exception."""
     name = instance._java_type
     try:
         described = instance._connection.describe(instance)

@@ -1,5 +1,5 @@
-"""Java packages as modules, whose attributes are classes and packages. `from jpeer.java.util import ArrayList` imports
-from the connection that was opened last.
+"""Java packages as modules. The attributes of a module are classes and packages. `from jpeer.java.util import
+ArrayList` imports from the connection that was opened last.
 
 A package has `__getattr__` and `__dir__` among its own names, as modules may: IPython completes attributes of such
 modules, but not of objects whose class has a `__getattr__`.
@@ -73,7 +73,7 @@ JDK = ("java", "javax")  # only the JDK has classes there, and their names begin
 
 
 class Kind(NamedTuple):
-    """What the peer knows about a name. Both may be true."""
+    """The peer's answer about a name. Both may be true."""
 
     is_package: bool
     is_class: bool
@@ -81,7 +81,7 @@ class Kind(NamedTuple):
 
 def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bool = False) -> Any:
     """Returns the class or package of that name. If both exist, returns the class, as in Java (JLS 6.4.2). With
-    `imports`, raises at once if the peer knows neither."""
+    `imports`, raises at once if neither exists in the peer."""
     if name == "__all__":  # the classes that `from jpeer.java.util import *` imports
         return [each for each in find_java()._members_of(package) if each[0].isupper()]
     if name.startswith("_"):
@@ -123,7 +123,7 @@ def raise_unknown(java: "Java", name: str) -> NoReturn:
 
 
 def java_name_of(java: "Java", package: str, name: str) -> str:
-    """Returns the Java name of an attribute: `lambda_` stands for `lambda`, unless Java has the name `lambda_`."""
+    """Returns the Java name of an attribute: `lambda_` means `lambda`, unless Java has the name `lambda_`."""
     full = f"{package}.{name}" if package else name
     if name.endswith("_") and keyword.iskeyword(name[:-1]) and not any(java._kind_of(full)):
         return full[:-1]

@@ -67,8 +67,8 @@ def needs_iterator(source: Object) -> bool:
 
 
 def _iterator_by_name(source: Object, why: Denied) -> Any:
-    """Returns the iterator, if the policy allows a supertype that inherits the method: `fetch` does not consider such a
-    supertype. Otherwise returns None."""
+    """Returns the iterator, if the policy allows a supertype that inherits the method. `fetch` does not
+    consider supertypes that inherit the method. Otherwise returns None."""
     if source._java_type.startswith("[") or not str(why).startswith(f"RPC access denied: {source._java_type}."):
         return None
     if "java.util.Map" in getattr(type(source), "_supertypes", ()):
@@ -119,7 +119,7 @@ class Lookahead:
 
 def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
     """Yields the elements in pages. The first page is one element, so that a program that wants one element consumes
-    only one in Java."""
+    only one element in Java."""
     size = 1
     other: Any = None  # the iterator of a stream
     while True:
@@ -136,7 +136,7 @@ def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
                 raise
             continue
         finally:
-            del source  # the object must not be kept alive, nor by fetch's third result
+            del source  # neither this variable nor fetch's third result may keep the object alive
         yield _with_entries(elements)
         if done:
             return
@@ -148,8 +148,8 @@ _lookahead = Lookahead()
 
 class IteratorMixin(JavaObject):
     """java.util.Iterator, Enumeration and the streams. A loop fetches pages, so Java's iterator is ahead of Python. A
-    second loop over the same object continues without losing elements, but Java's own `next` skips those that Python
-    has fetched."""
+    second loop over the same object continues without losing elements, but Java's own `next` skips the
+    elements that Python has fetched."""
 
     __slots__ = ()
 
@@ -187,7 +187,8 @@ class ScalaIteratorMixin(JavaObject):
         for owner, method in SCALA_TO_JAVA:
             try:
                 return iter(self._connection.call(owner, method, None, (self,)))
-            except (NotFound, Denied):  # this version of Scala has no such converter, or the policy denies it
+            # this version of Scala does not have the converter, or the policy denies it
+            except (NotFound, Denied):
                 continue
         return self._one_by_one()
 
@@ -220,7 +221,7 @@ class ScalaIterableMixin(HasIteratorMixin):
 
 
 class ScalaPairMixin(JavaObject):
-    """scala.Product2, which a Tuple2 is: `key, value = pair`."""
+    """scala.Product2, the type of a Tuple2: `key, value = pair`."""
 
     __slots__ = ()
 

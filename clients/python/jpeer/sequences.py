@@ -233,8 +233,8 @@ def is_array_of(value: Any, other: "ArrayMixin") -> bool:
 
 
 def is_buffer(value: Any) -> bool:
-    """Returns whether the value is a Python object with the buffer protocol, such as a numpy array. Such an object is
-    sent as it is."""
+    """Returns whether the value is a Python object with the buffer protocol, such as a numpy array. A buffer
+    is sent without conversion."""
     if isinstance(value, Object):
         return False
     try:
@@ -412,8 +412,8 @@ class PrimitiveArrayMixin(ArrayMixin):
 
 
 class BufferMixin(Buffered, JavaObject):
-    """java.nio.ByteBuffer and its kin. The buffer protocol gives a copy of the elements between position and limit,
-    which do not change."""
+    """java.nio.ByteBuffer and similar classes. The buffer protocol gives a copy of the elements between position and
+    limit, which do not change."""
 
     __slots__ = ()
 

@@ -157,7 +157,8 @@ class Writer:
         return bases
 
     def _model(self, bases: list[Any]) -> Any:
-        """Returns a class with these bases in Python's resolution order. Returns None if there is no such order."""
+        """Returns a class with these bases in Python's resolution order. Returns None if no order is
+        possible."""
         models = [self._model_of(each) if isinstance(each, str) else each for each in bases]
         try:
             return types.new_class("Model", tuple(models))
@@ -200,7 +201,8 @@ class Writer:
             for parameters, (result, is_static) in sorted(known.items(), key=lambda each: _breadth(each[0])):
                 lines += [f"{indent}@typing.overload"] * (len(known) > 1)
                 lines += [f"{indent}@staticmethod"] * is_static
-                # If a class's objects are converted to Python values, the method's receiver is such a value.
+                # If a class's objects are converted to Python values, the method's receiver is a Python
+                # value.
                 receiver = "self: typing.Any" if info["className"] in VALUES else "self"
                 first = "" if is_static else f"{receiver}, " if parameters else receiver
                 lines.append(f"{indent}def {name}({first}{parameters}) -> {result}: ...")
@@ -217,7 +219,7 @@ class Writer:
         return lines
 
     def _parameters(self, member: Info, start: str) -> str:
-        """Parameters by position only, as in Java."""
+        """Returns the parameters, by position only, as in Java."""
         parameters = member["parameters"]
         if not parameters:
             return ""

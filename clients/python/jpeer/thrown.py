@@ -1,9 +1,9 @@
 """Python exceptions that pass through Java.
 
 An exception that leaves a callback becomes a new Java throwable. A WeakHashMap in the peer maps the throwable to a
-number. If the throwable returns to Python, itself or as a cause, its number is found by its identity. After Java has
-collected the throwable, the exception is forgotten. If the policy denies the map, or the Java thread cannot be asked,
-the number is put into the message.
+number. If the throwable returns to Python, itself or as a cause, its number is found by its identity. After
+Java has collected the throwable, the map drops the exception. If the policy denies the map, or the Java
+thread cannot be asked, the number is put into the message.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .connection import Java
 
 KEPT_MAX = 1024  # the oldest of more exceptions are forgotten
-CHECK_MIN = 16  # from that number of exceptions on, those whose throwable was collected are removed
+CHECK_MIN = 16  # from that number of exceptions on, exceptions whose throwable was collected are removed
 MAP = "java.util.Map"
 RUNTIME_EXCEPTION = "java.lang.RuntimeException"
 FAILURES = (JavaException, PeerError, OSError, RuntimeError)
@@ -91,7 +91,7 @@ class ThrownExceptions:
 
     def recover(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> Original | None:
         """Removes and returns the exception of a throwable, with the exception's own frames in Java's notation. The
-        throwable is the cause at that depth below the outermost one, whose handle is given."""
+        throwable is the cause at that depth below the outermost throwable, whose handle is given."""
         mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
         if mark is not None:
             return self._forget(int(mark[1]))
@@ -126,7 +126,7 @@ class ThrownExceptions:
         except (PermissionError, AttributeError):
             self._is_denied = True
             return False
-        with self._lock:  # if two threads make a map at the same time, the first one is kept
+        with self._lock:  # if two threads make a map at the same time, the first map is kept
             self._map = made if self._map is None else self._map
         return True
 

@@ -1,5 +1,5 @@
 """The Python values of java.time: subclasses of the datetime types that keep nanoseconds and have Java's methods.
-BigDecimal and UUID have their methods, too.
+BigDecimal and UUID have the methods of their Java classes, too.
 
 A value without nanoseconds equals the corresponding datetime value and has the same hash; a value with nanoseconds does
 not. Arithmetic returns these types. A value from Java, and a value computed from it, keeps the `Java` that runs its

@@ -45,7 +45,8 @@ _OFFSET_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}$")
 _ZONED_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}\[(?P<zone>[^\]]+)\]$")
 _DURATION = re.compile(r"PT(?:(?P<hours>-?\d+)H)?(?:(?P<minutes>-?\d+)M)?(?:(?P<seconds>-?\d+(?:\.\d+)?)S)?$")
 
-_OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")  # not timezone.utc, which would become an Instant in Java
+# not timezone.utc, because that would become an Instant in Java
+_OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")
 
 
 def _date(text: str) -> Any:
@@ -53,8 +54,8 @@ def _date(text: str) -> Any:
 
 
 def _moment(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str], str, int] | None:
-    """Returns the match, the date and time as datetime parses them, and the remaining nanoseconds. Returns None if
-    datetime has no such year."""
+    """Returns the match, the date and time as datetime parses them, and the remaining nanoseconds. Returns
+    None if datetime does not support the year."""
     match = pattern.match(text)
     if match is None:
         return None
@@ -238,7 +239,7 @@ def _write(name: str, value: Any) -> str:
     return WRITERS[_value_classes.WRITERS[name][1]](value)
 
 
-# Types whose values become several Java classes: the class for a value.
+# The Java class of a value whose Python type has several Java classes.
 
 
 def _time_class(value: datetime.time) -> str:
@@ -264,7 +265,8 @@ DateTime._class_of = staticmethod(_datetime_class)
 CHOOSERS: dict[type, Callable[[Any], str]] = {datetime.datetime: _datetime_class, datetime.time: _time_class}
 
 MOMENTS = ("java.time.OffsetDateTime", "java.time.ZonedDateTime", "java.time.Instant")
-"""The classes that a datetime with a zone is sent as, after its own class, until the peer accepts one."""
+"""The Java classes of a datetime with a zone. The class that _datetime_class returns is tried first, then the
+others in this order, until the peer accepts the value."""
 
 # Texts of values.
 
@@ -332,7 +334,8 @@ def _datetime(value: datetime.datetime) -> Any:
 
 
 class Cast:
-    """A value as an object of a class that Java has to create: an Optional, or the Java object for a Python value."""
+    """A value that is sent as an object of the class java_type, which Java makes: an Optional, or the object that a
+    Python value becomes."""
 
     def __init__(self, java_type: str, value: Any) -> None:
         self.java_type, self.value = java_type, value

@@ -10,8 +10,8 @@
 
 /*
  * Refs in answers to Java's calls. A Java thread reads its answer only when it is scheduled. If a release is
- * sent over another link than the answer, the peer may release the object before that. So the handle of an
- * object that another link received is held for some time.
+ * sent over another link than the answer, the peer may release the object before that. For this reason the
+ * handle of an object that another link received is held for some time.
  */
 
 enum { HELD_SECONDS = 1 };
@@ -90,9 +90,9 @@ static void hold_refs(struct py_connection *connection, const struct jp_client *
 }
 
 /*
- * A Callback creates a jp_callback when it is first sent. As long as Java holds that jp_callback, it is given
- * again, as the same Java object, over any link. The jp_callback holds the Callback until `released` is
- * called.
+ * A Callback creates a jp_callback when it is first sent. As long as Java holds that jp_callback, the
+ * Callback gives the same jp_callback, over any link, and Java gets the same object. The jp_callback holds
+ * the Callback until `released` is called.
  */
 struct callback {
   PyObject ob_base;
@@ -103,14 +103,14 @@ struct callback {
   PyObject *interfaces;
   PyObject *overrides;
   int arity;
-  struct given *current; /* the last one created; NULL: it has ended */
+  struct given *current; /* the last jp_callback that was created; NULL: that jp_callback has ended */
   /* (interface, method, types of the parameters, the result of `find` for these) of the last call; NULL:
    * none. */
   PyObject *called_as;
   PyObject *weak_references;
 };
 
-/* A jp_callback and its Callback. It may end after its successor was created. */
+/* A jp_callback and its Callback. The jp_callback may end after its successor was created. */
 struct given {
   struct callback *callback; /* strong */
   struct jp_callback *handle;

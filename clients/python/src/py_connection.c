@@ -18,7 +18,8 @@
  * ended.
  *
  * If the request was made in a callback, Java's thread is still inside the request after the wait has ended,
- * and answers none of the outer requests. So the waits for these end too, with the same exception.
+ * and answers none of the outer requests. For this reason the waits for the outer requests end too, with the
+ * same exception.
  */
 
 static unsigned long main_thread;
@@ -50,7 +51,7 @@ static bool is_interrupted(void *context)
   return is_due;
 }
 
-/* The current exception stays set. */
+/* The current exception remains set. */
 static void keep_exception(struct py_connection *connection)
 {
   PyObject *raised = fetch_exception();
@@ -182,7 +183,7 @@ void connection_leave(struct py_connection *connection)
   PyErr_Restore(type, value, traceback);
 }
 
-/* So that a connection that is being deallocated cannot be found. */
+/* This ensures that a connection that is being deallocated cannot be found. */
 static void remove_from_list(const struct py_connection *connection)
 {
   for (struct py_connection **at = &open_connections; *at != NULL; at = &(*at)->next) {

@@ -76,7 +76,7 @@ static uint16_t make_half(double number)
   if (isnan(number))
     return sign | 0x7E00;
   double size = fabs(number);
-  if (size >= 65520) /* half-way between the greatest value and the next one */
+  if (size >= 65520) /* half-way between the greatest value and the next value */
     return sign | 0x7C00;
   int exponent = size == 0 ? LEAST : ilogb(size);
   if (exponent < LEAST)

@@ -98,8 +98,8 @@ static PyObject *make_text_value(struct py_connection *connection, const struct 
   return value != NULL || PyErr_Occurred() ? value : text_to_python(jp_answer_text(answer));
 }
 
-/* The Python object that was given to Java, as a new reference; NULL: it is another object. No exception is
- * set. Releases the callback. */
+/* The Python object that was given to Java, as a new reference; NULL: the proxy belongs to another object. No
+ * exception is set. Releases the callback. */
 static PyObject *own_object(struct jp_callback *callback)
 {
   PyObject *target = callback == NULL ? NULL : callback_target(callback);

@@ -2,10 +2,10 @@
  * The links of a connection: clients of one session, so that no thread waits for another thread's call.
  *
  * A thread gets a link with its first call and keeps it until the thread ends; then another thread may use
- * it. The first link is the one that the connection was opened with. A loop has links that no thread uses
+ * it. The first link is the client with which the connection was opened. A loop has links that no thread uses
  * (py_loop.c). Code in a callback calls over the link that the callback's call arrived over, because Java
- * waits there. One thread of the package listens for calls from Java's own threads, which no Python thread
- * waits for.
+ * waits there. One thread of the package listens for calls from Java's own threads, because no Python thread
+ * waits for these.
  */
 #include "py_native.h"
 
@@ -255,7 +255,8 @@ static bool may_open(const struct py_connection *connection)
          connection->process == getpid() && time(NULL) >= connection->retry_at;
 }
 
-/* Over shared memory, if the connection's own link may use it; without the GIL. */
+/* Opens a client for a further link: over shared memory, if possible, when this program has launched the
+ * peer. Called without the GIL. */
 static enum jp_client_status open_client(const struct py_connection *connection, const char *url,
                                          struct jp_client **client)
 {
@@ -285,7 +286,8 @@ static struct link *open_link(struct py_connection *connection, enum link_state 
   status = open_client(connection, url, &link->client);
   Py_END_ALLOW_THREADS;
   bool is_wanted = status == JP_CLIENT_OK &&
-                   connection->state == PY_CONNECTION_OPEN; /* whoever closes the connection walks the list */
+                   /* the thread that closes the connection visits the list */
+                   connection->state == PY_CONNECTION_OPEN;
   if (is_wanted) {
     link->number = ++connection->numbered_links;
     if (state != link->state)
@@ -310,8 +312,8 @@ struct link *link_open_for_loop(struct py_connection *connection)
   return may_open(connection) ? open_link(connection, LINK_FOR_LOOP) : NULL;
 }
 
-/* True: the Java thread of the link serves requests, because the abandoned call has ended. Waits for a short time. The peer
- * refuses the probe while the thread does not return. */
+/* True: the Java thread of the link serves requests, because the abandoned call has ended. Waits for a short
+ * time. The peer refuses the probe while the thread does not return. */
 static bool is_served(struct link *link)
 {
   enum { WAIT_MS = 250, REFUSED = -32000 };
@@ -332,9 +334,10 @@ static bool is_served(struct link *link)
 }
 
 /*
- * False: a new request would wait for an abandoned request. The peer interrupts the abandoned request, and most end at
- * once. The first check waits for that end, so that the Python thread keeps its Java thread, whose locks it may hold. The
- * caller is a user of the connection, so that the link remains during the wait.
+ * False: a new request would wait for an abandoned request. The peer interrupts the abandoned request, and
+ * most requests end at once. The first check waits for the end of the request, so that the Python thread
+ * keeps its Java thread: the Java thread may hold locks. The caller is a user of the connection, so that the
+ * link remains during the wait.
  */
 static bool is_free(struct link *link)
 {
@@ -350,11 +353,11 @@ static bool is_free(struct link *link)
   if (!is_over) {
     struct jp_client_error error;
     (void)!jp_client_process_answers(link->client,
-                                     &error); /* the end of the client is found by the next call */
+                                     &error); /* the next call finds that the client has ended */
     is_over = jp_client_pending(link->client) == 0;
   }
   is_over = is_over && (!needs_thread || is_served(link));
-  if (is_over && link->abandoned == LINK_ABANDONED_AND_AWAITED) /* no other thread has abandoned one since */
+  if (is_over && link->abandoned == LINK_ABANDONED_AND_AWAITED) /* no thread has abandoned a request since */
     set_abandoned(link, LINK_NOTHING_ABANDONED);
   return link->abandoned == LINK_NOTHING_ABANDONED;
 }
@@ -372,8 +375,8 @@ static struct link *find_link(struct py_connection *connection, unsigned long th
   return connection->state == PY_CONNECTION_OPEN ? found : NULL;
 }
 
-/* Uses a free link, opens one, or shares the first. The first is not shared if threads have Java threads of
- * their own. NULL: an exception. */
+/* Uses a free link, opens a link, or shares the first link. The first link is not shared if threads have Java
+ * threads of their own. NULL: an exception. */
 static struct link *choose_link(struct py_connection *connection)
 {
   struct link *link = find_link(connection, 0);
@@ -447,12 +450,13 @@ void link_note_status(struct link *link, enum jp_client_status status)
 
 /* ---- listening for calls from Java's own threads ---- */
 
-/* Calls from Java's own threads, which no Python thread waits for: one thread of the package listens for
- * them. */
+/* No Python thread waits for calls from Java's own threads, so one thread of the package listens for these
+ * calls. */
 
 enum { EVENTS_MAX = 16 };
-/* Input is mostly an answer, which the waiting thread reads. So the listener gives that thread several times
- * the 50 us in which a thread wakes. A longer pause would delay Java's calls if that thread is blocked. */
+/* Input is mostly an answer, which the waiting thread reads. For this reason the listener waits for that
+ * thread several times the 50 us that a thread needs to wake. A longer pause would delay Java's calls if that
+ * thread is blocked. */
 enum { PAUSE_US = 300 };
 
 /* Called before this thread runs a Python function; NULL: nothing. Borrowed. */
@@ -490,8 +494,8 @@ void listen_if_called(struct link *link)
   Py_XDECREF(raised);
 }
 
-/* A link whose connection has ended is not listened to any more. The peer calls callbacks that were given
- * over it over other links. */
+/* A link whose connection has ended is not listened to any more. The peer uses other links to call the
+ * callbacks that were given over this link. */
 static void process_link(struct py_connection *connection, struct link *link)
 {
   struct jp_client_error error;
@@ -511,7 +515,7 @@ static void process_link(struct py_connection *connection, struct link *link)
     raise_failure(connection, status, NULL, &error);
 }
 
-/* The connection must be entered, so that its links stay. */
+/* The connection must be entered, so that its links are not removed. */
 static void process_ready(struct py_connection *connection, int timeout_ms)
 {
   struct epoll_event events[EVENTS_MAX];

@@ -1,6 +1,6 @@
 /*
- * Requests that a loop of the caller completes (jpeer.aio). They use links of their own, which no thread uses
- * and whose descriptors the loop watches. A link is named by its number; 0 is the first link.
+ * Requests that a loop of the caller completes (jpeer.aio). They use links of their own. No thread uses these
+ * links, and the loop watches their descriptors. A link is named by its number; 0 is the first link.
  */
 #include "py_native.h"
 
@@ -8,11 +8,12 @@
 
 /* ---- a request ---- */
 
-/* A request that a loop completes. The connection lists those that have not been completed. The GIL guards the list. */
+/* A request that a loop completes. The connection lists those that have not been completed. The GIL guards
+ * the list. */
 struct sent {
   struct sent *previous, *next;
   unsigned holders;                 /* the request in flight, and each loop_cancel of it */
-  unsigned long long serial;        /* names the request for loop_cancel: no other of the connection has it */
+  unsigned long long serial;        /* names the request for loop_cancel; unique in the connection */
   struct py_connection *connection; /* strong */
   struct link *link;                /* strong; the link that it is sent over */
   PyObject *step;
@@ -89,7 +90,8 @@ static void report_done(struct sent *sent, PyObject *value)
 
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used);
 
-/* As request_retry; an exception is set. True: the request was sent with other forms of the values. */
+/* The same as request_retry; an exception is set. True: the request was sent with other forms of the
+ * values. */
 static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
 {
   struct argument_builder refused;
@@ -111,7 +113,7 @@ static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
   return false;
 }
 
-/* Takes ownership of the answer; with the GIL. */
+/* Takes ownership of the answer. Called with the GIL. */
 static void finish_sent(struct sent *sent, enum jp_client_status status, struct jp_answer *answer)
 {
   PyObject *value = value_of_sent(sent, status, answer);

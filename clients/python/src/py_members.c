@@ -148,8 +148,8 @@ static PyObject *method_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return (PyObject *)made;
 }
 
-/* If a name has static and instance overloads, a first argument that is an instance of the class is the receiver. -1: an
- * exception. */
+/* If a name has static and instance overloads, a first argument that is an instance of the class is the
+ * receiver. -1: an exception. */
 static int first_is_receiver(const struct member *member, PyObject *args)
 {
   if (PyTuple_Size(args) == 0 || !is_object(PyTuple_GetItem(args, 0)))
@@ -262,7 +262,8 @@ static PyObject *bound_doc(PyObject *self, void *ignored)
   return PyObject_GetAttrString(((struct bound_method *)self)->method, "__doc__");
 }
 
-/* The signature of the method without its receiver, for inspect; AttributeError if the method has none. */
+/* The signature of the method without its receiver, for inspect; AttributeError if the method has no
+ * signature. */
 static PyObject *bound_signature(PyObject *self, void *ignored)
 {
   (void)ignored;

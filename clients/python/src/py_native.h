@@ -1,8 +1,8 @@
 #ifndef JPEER_PYTHON_PY_NATIVE_H
 #define JPEER_PYTHON_PY_NATIVE_H
 /*
- * The parts of the extension _native, and what they share. jpeer/_native.pyi describes its interface to
- * Python.
+ * The parts of the extension _native, and the declarations that they share. jpeer/_native.pyi describes its
+ * interface to Python.
  *
  * Threads: the GIL guards everything. It is released around every function of libjpeer-client that waits for
  * the peer. Functions that only need the library's lock are called with the GIL, because the holder of that
@@ -90,7 +90,7 @@ struct py_connection {
   pid_t process;                        /* the process that opened it */
   bool pins;                            /* each thread's link has a Java thread of its own */
   time_t retry_at;                      /* after a failure, no link is opened before this time */
-  int callbacks_fd; /* an epoll set of the links that have given callbacks; -1: none has */
+  int callbacks_fd; /* an epoll set of the links that have given callbacks; -1: no link has */
   int timeout_ms;
   int exit_status; /* of the launched peer */
   int process_id;  /* 0: none */
@@ -100,7 +100,7 @@ struct py_connection {
   PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *in_pieces, *make_error;
   PyObject *interruption; /* ended a wait within a callback; kept until the outermost wait ends; NULL: none */
   struct answered *answered,
-      *answered_before;          /* refs in answers to Java's calls: the latest, and older ones */
+      *answered_before;          /* refs in answers to Java's calls: the latest refs, and older refs */
   time_t answered_since;         /* the start of `answered` */
   struct sent *sent;             /* uncompleted requests of a loop; borrowed */
   unsigned long long sent_count; /* requests that a loop has begun to send */
@@ -108,8 +108,8 @@ struct py_connection {
   PyObject *weak_references;
 };
 
-/* Returns the link for one call, which ends with connection_leave: `wanted`, or, if that is NULL, the
- * thread's link. NULL: an exception. */
+/* Returns the link for one call: `wanted`, or, if `wanted` is NULL, the thread's link. The call ends with
+ * connection_leave. NULL: an exception. */
 struct link *connection_enter(struct py_connection *connection, struct link *wanted);
 /* The same with the connection's first link. */
 struct link *connection_enter_first(struct py_connection *connection);
@@ -140,7 +140,7 @@ void connection_end_wait(struct py_connection *connection, enum jp_client_status
  * | LINK_CLOSED      | its connection is closed; connection, client NULL | nobody                        |
  */
 enum link_state {
-  LINK_FOR_THREADS, /* a thread without a link may use this one */
+  LINK_FOR_THREADS, /* a thread without a link may use this link */
   LINK_FOR_LOOP,    /* only a loop uses the link */
   LINK_ENDED,       /* the client of the link has ended: nobody begins to use the link */
   LINK_CLOSED       /* the connection of the link is closed */
@@ -178,7 +178,7 @@ struct link_frame {
 /* Returns a link with one holder. NULL: no memory; no exception is set. */
 struct link *link_create(struct py_connection *connection, struct jp_client *client);
 void link_set_state(struct link *link, enum link_state to);
-/* As far as is known, its client has neither ended nor been closed. */
+/* False if the link's client is known to have ended or to have been closed. */
 static inline bool link_is_usable(const struct link *link)
 {
   return link->state == LINK_FOR_THREADS || link->state == LINK_FOR_LOOP;
@@ -187,7 +187,7 @@ struct link *link_hold(struct link *link);
 void link_drop(struct link *link); /* NULL is fine */
 void link_push(struct link_frame *frame, struct link *link, const struct jp_callback_call *call);
 void link_pop(const struct link_frame *frame);
-/* A callback of the connection runs on this thread. */
+/* True if a callback of the connection runs on this thread. */
 bool link_is_nested(const struct py_connection *connection);
 /* The innermost callback of the connection on this thread, with its link; NULL: none. */
 const struct link_frame *link_frame(const struct py_connection *connection);
@@ -206,15 +206,15 @@ void link_unpin(struct link *link);
 struct link *link_open_for_loop(struct py_connection *connection);
 /* Sends the releases of objects that other links received. Never waits. */
 void link_flush_others(struct py_connection *connection, const struct link *link);
-/* Sends a ping, so that the link's client knows the epoch of the session. Before that, if a request has an object of
- * another link, the client cannot tell whether the peer of the object or only the client's own connection has ended.
- * Without the GIL. False: the peer does not answer. */
+/* Sends a ping, so that the link's client knows the epoch of the session. Before that, if a request has an
+ * object of another link, the client cannot tell whether the peer of the object or only the client's own
+ * connection has ended. Without the GIL. False: the peer does not answer. */
 bool link_learn_epoch(const struct link *link, int timeout_ms);
 /* Call with the status of each call: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
 /* From now on listens for calls over the link. False: an exception. */
 bool listen_to(struct link *link);
-/* The same if the connection has given callbacks, because Java may make calls that no thread waits for. */
+/* The same if the connection has given callbacks, because Java may make calls for which no thread waits. */
 void listen_if_called(struct link *link);
 /* Borrowed; NULL: the connection is closed. */
 struct link *link_of_client(const struct py_connection *connection, const struct jp_client *client);
@@ -269,7 +269,7 @@ struct element {
   bool is_swapped; /* the most significant byte is first */
 };
 
-/* Reads a buffer's format. False: Java has no such primitive. */
+/* Reads a buffer's format. False: Java has no primitive for this format. */
 bool element_of_format(const Py_buffer *view, struct element *out);
 /* Reads the name of a primitive type. False: not a primitive type. */
 bool element_of_name(const char *name, struct element *out);
@@ -303,7 +303,8 @@ enum { FORM_PLACES = 8, FORM_MAX = 255 };
 struct form_choice {
   unsigned char form[FORM_PLACES];
   unsigned char last
-      [FORM_PLACES]; /* the number of the value's last form, as far as is known: greater numbers mean the same form */
+      /* the number of the value's last form, if it is known: greater numbers mean the same form */
+      [FORM_PLACES];
 };
 
 /* What happened to the builder's request. */
@@ -412,7 +413,7 @@ PyObject *check_answer_shape(PyObject *value);
 /* ---- py_requests.c: sending requests and waiting for answers ---- */
 
 /* Sends, waits without the GIL, and returns the answer, which the caller frees; NULL: as raise_failure.
- * builder: the one that built the request; NULL: the request borrows nothing. */
+ * builder: the builder of the request; NULL: the request borrows nothing. */
 struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,
                                const struct jp_request *request);
 /* The same, but returns the answer's value. */
@@ -427,7 +428,7 @@ bool request_from_step(struct argument_builder *builder, PyObject *step, struct 
 /* Runs an operation of the connection, by its name. */
 PyObject *request_operation(struct py_connection *connection, const char *name, PyObject *args);
 
-/* Of Connection. */
+/* The methods of Connection. */
 extern PyMethodDef connection_methods[];
 
 /* A request that may be built and sent again: the forms of its values, and how it ended. */
@@ -442,11 +443,11 @@ void attempt_begin(const struct attempt *attempt, struct argument_builder *build
                    struct py_connection *connection);
 /* Also frees the builder. */
 void attempt_end(struct attempt *attempt, struct argument_builder *builder);
-/* Runs `attempt`: again if it failed without an exception, and with other forms of the values if the peer
- * refused the first forms. If the peer accepts none, the exception is that of the first attempt. */
+/* Runs `attempt`. Runs it again if it failed without an exception, and with other forms of the values if the
+ * peer refused the first forms. If the peer accepts no form, the exception of the first attempt is raised. */
 PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *context), void *context);
 PyObject *request_fail_twice(void);
-/* True: make the next attempt; false: none is left, or Java code has run. */
+/* True: make the next attempt; false: no form is left, or Java code has run. */
 bool attempt_next(struct attempt *attempt);
 
 /* ---- py_loop.c: requests that a loop completes. Methods of Connection ---- */
@@ -467,8 +468,8 @@ PyObject *loop_unpin_link(PyObject *self, PyObject *number);
 /* A callback that Java may hold. */
 struct given;
 
-/* Returns the callback to give. The builder releases it, and its request is sent over the callback's link. NULL: an
- * exception. */
+/* Returns the callback to give. The builder releases it, and its request is sent over the callback's link.
+ * NULL: an exception. */
 struct given *callback_acquire(struct argument_builder *builder, PyObject *callback);
 struct jp_callback *callback_handle(const struct given *given);
 void callback_release(struct given *given);
@@ -479,7 +480,7 @@ PyObject *connection_calling(PyObject *self, PyObject *ignored);
 PyObject *connection_can_ask(PyObject *self, PyObject *ignored);
 
 /* Refs in a sent answer are held for some time, so that Java finds the objects when it reads the answer.
- * Releases those whose time is over. */
+ * Releases the objects whose time has passed. */
 void answered_release_old(struct py_connection *connection);
 void answered_release_all(struct py_connection *connection);
 

@@ -63,7 +63,7 @@ static PyMemberDef object_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(struct object, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-/* The same Java object with another Python class, which must be a class of Java objects. */
+/* The same Java object with another Python class. The class must be a class of Java objects. */
 static PyObject *object_as(PyObject *self, PyObject *class)
 {
   struct object *object = (struct object *)self;
@@ -259,7 +259,7 @@ static Py_ssize_t read_length(struct object *array, const struct element_type *t
 }
 
 /* Reads up to count elements from start; returns how many. *piece: the most elements that fit into an answer,
- * as far as is known. -1: an exception. */
+ * as far as the package knows. -1: an exception. */
 static Py_ssize_t read_piece(struct object *array, const struct element_type *type, Py_ssize_t start,
                              Py_ssize_t count, Py_ssize_t *piece, char *into)
 {

@@ -635,7 +635,7 @@ static bool add_steps(struct argument_builder *builder, struct jp_chain *chain, 
   return true;
 }
 
-/* is_stale: if not NULL and nothing was sent, it is set and no exception is. */
+/* is_stale: if it is not NULL and nothing was sent, *is_stale is set instead of an exception. */
 static PyObject *send_chain(const struct argument_builder *builder, struct link *link, struct jp_chain *chain,
                             PyObject *steps, bool *is_stale)
 {

@@ -122,7 +122,7 @@ static bool put_text(struct argument_builder *builder, PyObject *value, struct j
 
 /* ---- numbers ---- */
 
-/* Conversions between int and str have a limit of digits; decimal has none. */
+/* Conversions between int and str have a limit of digits; decimal has no limit. */
 static PyObject *format_digits(PyObject *integer)
 {
   PyObject *digits = PyNumber_ToBase(integer, 10);
@@ -164,7 +164,7 @@ static void put_number(double number, struct jp_argument *out)
 /* ---- lists and maps ---- */
 
 /* The common type of a list's elements. Java cannot compare an Integer and a Long: if one of the integers in
- * a list does not fit an Integer, and no type is declared, none of them is an Integer. */
+ * a list does not fit an Integer, and no type is declared, all of them are sent as Long or a wider type. */
 enum width { WIDTH_NONE, WIDTH_INTEGER, WIDTH_LONG, WIDTH_BIG, WIDTH_MIXED };
 
 static enum width widen_width(enum width width, const struct jp_argument *element)
@@ -254,7 +254,7 @@ static bool read_key(struct argument_builder *builder, PyObject *key, struct jp_
   return own_value(builder, text) && read_text(builder, text, out);
 }
 
-/* As widen_width, for the keys of one dict; keys that are not integers all have one kind. */
+/* The same as widen_width, for the keys of one dict; keys that are not integers all have one kind. */
 static const char *key_type(PyObject *key, enum width width)
 {
   if (PyLong_CheckExact(key))
@@ -397,7 +397,7 @@ static const struct buffer_forms {
     {ELEMENT_BOOLEAN, 1, {{"boolean[]", {ELEMENT_BOOLEAN, 1, false}}}},
 };
 
-/* NULL: Java has no such array. */
+/* NULL: Java has no array for this format. */
 static const struct buffer_forms *find_forms(struct element element)
 {
   for (size_t i = 0; i < sizeof buffer_forms / sizeof *buffer_forms; i++) {
@@ -421,8 +421,8 @@ static Py_ssize_t count_forms(const struct buffer_forms *forms)
   return count;
 }
 
-/* The form for an array whose type is known: elements of the same size keep their bits, others their
- * values. */
+/* The form for an array whose type is known: elements of the same size keep their bits, other elements keep
+ * their values. */
 static const struct buffer_form *form_for(const struct buffer_forms *forms, const char *element)
 {
   const struct buffer_form *by_value = &forms->forms[0];
@@ -515,7 +515,8 @@ static const struct buffer_form *choose_buffer_form(struct argument_builder *bui
   return chosen < count ? &forms->forms[chosen] : NULL;
 }
 
-/* For contiguous buffers without strides although strides were requested, as those of ctypes. */
+/* Sets the strides of a contiguous buffer that has none although strides were requested, for example a buffer
+ * of ctypes. */
 static bool set_strides(struct argument_builder *builder, Py_buffer *view)
 {
   Py_ssize_t stride = view->itemsize;
@@ -527,8 +528,8 @@ static bool set_strides(struct argument_builder *builder, Py_buffer *view)
   return view->strides != NULL;
 }
 
-/* 1: converted to an array, or in the last form to a list; 0: not a buffer, or Java has no such array; -1: an
- * exception. */
+/* 1: converted to an array, or in the last form to a list; 0: not a buffer, or Java has no array for its
+ * format; -1: an exception. */
 static int put_buffer(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   struct element element;
@@ -565,7 +566,7 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
     return put_elements(builder, value, out);
   if (put_dimension(builder, &buffer->view, element, 0, buffer->view.buf, form, out))
     return note_out(builder, value, &buffer->view, element, out) ? 1 : -1;
-  /* Unsigned integers that do not fit a long: the member may accept a list of them. */
+  /* Unsigned integers that do not fit a long: the member may accept a list of numbers. */
   if (element.kind != ELEMENT_UNSIGNED || !PyErr_ExceptionMatches(PyExc_OverflowError))
     return -1;
   PyErr_Clear();
@@ -711,7 +712,7 @@ static bool put_converted(struct argument_builder *builder, PyObject *converter,
   return good;
 }
 
-/* Borrowed; NULL: the hooks know none of the value's types. */
+/* Borrowed; NULL: the hooks do not handle any of the value's types. */
 static PyObject *find_converter(const struct argument_builder *builder, PyObject *value)
 {
   PyObject *mro = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__mro__");
@@ -723,7 +724,7 @@ static PyObject *find_converter(const struct argument_builder *builder, PyObject
   return found;
 }
 
-/* Subclasses of Python's own types are converted like these types. 1: converted; 0: not such a type; -1: an
+/* Subclasses of Python's own types are converted like these types. 1: converted; 0: another type; -1: an
  * exception. */
 static int put_derived(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {

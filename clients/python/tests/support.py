@@ -27,8 +27,8 @@ def launch(**options):
 
 
 def module_peer(names, name="java", **options):
-    """setUpModule and tearDownModule of a module whose tests share a peer. The peer is a global variable of that
-    name."""
+    """Makes setUpModule and tearDownModule of a module whose tests share a peer. The peer is a global variable of
+    the module with this name."""
 
     def set_up():
         names[name] = launch(**options)
@@ -66,7 +66,8 @@ class AioCase(unittest.IsolatedAsyncioTestCase):
 
 
 class RestartedPeer:
-    """A peer at a fixed address, whose refs begin at 1, so that a restarted peer uses the same numbers again."""
+    """A peer at a fixed address. Its refs begin at 1, so that a restarted peer uses the same numbers
+    again."""
 
     def __init__(self, *options):
         self._folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")

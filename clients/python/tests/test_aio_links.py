@@ -144,7 +144,7 @@ class CallsAtOnce(AioCase):
         self.assertFalse(await self.java.java.lang.Thread.interrupted())
 
     async def test_links_whose_threads_ignore_the_interrupt_go_on(self):
-        """Also those that give functions."""
+        """This holds for calls that give functions, too."""
         done = await self.java.java.util.concurrent.CompletableFuture()
         numbers = await self.java.java.util.concurrent.ConcurrentHashMap()
         keys = iter(range(100))

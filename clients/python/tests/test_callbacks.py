@@ -215,7 +215,7 @@ class Implementations(unittest.TestCase):
         self.assertEqual(calls, ["reversed"])
 
     def test_a_method_overrides_the_overloads_of_its_arity(self):
-        """The other overloads are those of the interface: fixtures.members.Callbacks.Serializer."""
+        """The other overloads are declared by the interface: fixtures.members.Callbacks.Serializer."""
 
         @jpeer.implements("fixtures.members.Callbacks$Serializer")
         class Two:
@@ -614,7 +614,7 @@ class ComesBack(unittest.TestCase):
         self.assertEqual(ran, [1])
 
     def test_a_denied_order_does_not_prevent_other_interfaces(self):
-        """As another interface the object is passed without its order."""
+        """If the parameter is another interface, the object is passed without its order."""
         @jpeer.implements("java.lang.Runnable")
         class Task(self.Ranked):
             def run(self):
@@ -673,7 +673,7 @@ class Threads(unittest.TestCase):
         thread.join()
 
     def test_a_call_of_a_java_thread_runs_on_no_waiting_thread(self):
-        """The waiting thread may be a pool's, or that of another request."""
+        """The waiting thread may be a thread of a pool, or the thread of another request."""
         CompletableFuture = java.java.util.concurrent.CompletableFuture
         here = threading.get_ident()
         self.assertNotEqual(CompletableFuture.supplyAsync(threading.get_ident).get(), here)

@@ -505,7 +505,7 @@ class Ends(unittest.TestCase):
                              ["Traceback (most recent call last):", "KeyboardInterrupt"])
 
     def test_ctrl_c_ends_the_wait(self):
-        """The connection stays usable."""
+        """The connection remains usable."""
         main = threading.get_ident()
 
         def interrupt():
@@ -525,7 +525,8 @@ class Ends(unittest.TestCase):
             os.close(os.open(pipe, os.O_RDWR))
 
     def test_ctrl_c_ends_the_waits_of_nested_callbacks(self):
-        """The Java thread stays inside take, so the waits around the interrupted wait must end without it."""
+        """The Java thread remains inside take and does not answer. The waits around the interrupted wait must
+        end nevertheless."""
         main = threading.main_thread().ident
         queue = java.java.util.concurrent.LinkedTransferQueue()
 

@@ -1,4 +1,4 @@
-"""Values with several forms: if the peer refuses one form, the next one is tried."""
+"""Values with several forms: if the peer refuses one form, the next form is tried."""
 
 import array
 import datetime

@@ -1,4 +1,4 @@
-"""The C half with hooks of the tests: what the package itself does not use, and memory leaks."""
+"""The C half with hooks of the tests: features that the package itself does not use, and memory leaks."""
 
 import gc
 import math

@@ -1,5 +1,5 @@
-"""A peer is killed, and another peer gets its address. An object of the old peer is never taken for an object of the
-new one."""
+"""A peer is killed, and another peer gets its address. An object of the old peer is never mistaken for an
+object of the new peer."""
 
 import asyncio
 import gc

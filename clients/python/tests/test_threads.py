@@ -1,4 +1,4 @@
-"""Python threads that share a connection: none waits for another's call."""
+"""Python threads that share a connection: no thread waits for the call of another thread."""
 
 import gc
 import subprocess

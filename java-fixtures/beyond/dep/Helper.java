@@ -1,6 +1,6 @@
 package beyond.dep;
 
-/** In a jar of its own, inside the jar. */
+/** Inside the fixtures' jar it is in a jar of its own, helper.bundle; Bean is in bean.bundle. */
 public class Helper {
   public String help(String whom) {
     return "helped " + whom;

@@ -1,6 +1,6 @@
 package kotlin.sequences;
 
-/** As Kotlin's. */
+/** The same interface as Kotlin's. */
 public interface Sequence<T> {
   java.util.Iterator<T> iterator();
 }

@@ -151,7 +151,7 @@ static enum jp_client_status fill_error(struct jp_answer *answer, int code,
   return keep_throwable(answer, throwable, &answer->throwable) ? JP_CLIENT_OK : answer_fail_memory(error);
 }
 
-/* The error of a control or meta message, which has no throwable. */
+/* Reads the error of a control or meta message. Such an error has no throwable. */
 static enum jp_client_status fill_status(struct jp_answer *answer, uint8_t status, struct text body,
                                          struct jp_client_error *error)
 {

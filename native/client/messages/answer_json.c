@@ -223,7 +223,7 @@ static bool keep_json(struct jp_answer *answer, struct json_value value)
       [JSON_KIND_STRING] = JP_JSON_STRING, [JSON_KIND_ARRAY] = JP_JSON_ARRAY,
       [JSON_KIND_OBJECT] = JP_JSON_OBJECT};
   buffer_append_text(&answer->bytes, value.span);
-  buffer_append_char(&answer->bytes, '\0'); /* after the value */
+  buffer_append_char(&answer->bytes, '\0'); /* the NUL is after the value */
   answer->json = (struct jp_json){.kind = kinds[value.kind], .text = {answer->bytes.data, value.span.len}};
   bool good = !answer->bytes.failed;
   answer->bytes.failed = false;
@@ -312,8 +312,8 @@ static bool keep_throwables(struct jp_answer *answer, struct json_value data)
   return true;
 }
 
-/* Keeps the refs in an error. Refs inside a cause are not sent references: another answer contains them,
- * too. */
+/* Keeps the refs in an error. A cause repeats refs of another answer, so refs inside a cause are not sent
+ * references. */
 static bool keep_error_refs(struct jp_answer *answer, struct json_value data, struct answer_refs *refs)
 {
   static const struct text names[] = {TEXT("loaders"), TEXT("ref")};
@@ -399,7 +399,8 @@ enum jp_client_status answer_fill_json(struct jp_answer *answer, const struct an
 
 /* ---- the usual answer ---- */
 
-/* Removes the expected bytes from the beginning of the message; false: it begins with other bytes. */
+/* Removes the expected bytes from the beginning of the message. False: the message begins with other
+ * bytes. */
 static bool consume_text(struct text *message, struct text expected)
 {
   if (message->len < expected.len || !text_equal_bytes(message->data, expected.data, expected.len))

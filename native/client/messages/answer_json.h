@@ -31,8 +31,8 @@ struct answer_reader {
                                    struct jp_client_error *error);
 };
 
-/* Reads a message: one answer, or a batch of answers. JP_CLIENT_PROTOCOL: not valid JSON-RPC 2.0; error says
- * where. */
+/* Reads a message: one answer, or a batch of answers. JP_CLIENT_PROTOCOL: the message is not valid JSON-RPC
+ * 2.0, and the error says where. */
 enum jp_client_status answers_read_json(struct text message, struct answer_reader *reader,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Fills a cleared answer. JP_CLIENT_PROTOCOL: the body does not have the form. JP_CLIENT_NO_MEMORY. */
@@ -45,11 +45,9 @@ enum jp_client_status answer_fill_value_json(struct jp_answer *answer, struct js
                                              struct answer_refs *refs,
                                              struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
-/* ---- the usual answer ----
- *
- * Most calls have an answer with a value and no ref, in the exact bytes that the peer writes. These bytes
- * are compared instead of parsed as JSON, because parsing takes a quarter of a client's time of a
- * pipelined call. */
+/* ---- the usual answer ---- Most calls have an answer with a value and no ref, in the exact bytes that the
+ * peer writes. Such an answer is compared with these bytes and not parsed as JSON, because parsing takes a
+ * quarter of the time that a client needs for a pipelined call. */
 
 /* Borrowed from the message. */
 struct usual_answer {

@@ -44,7 +44,7 @@ static bool is_surrogate(struct text t)
   return t.len >= 3 && bytes[0] == 0xED && bytes[1] >= 0xA0 && bytes[1] <= 0xBF && (bytes[2] & 0xC0) == 0x80;
 }
 
-/* The offset of the first byte that is not WTF-8; the length if all are. */
+/* The offset of the first byte that is not WTF-8; the length of t if all bytes are WTF-8. */
 static size_t find_bad_byte(struct text t)
 {
   size_t at = text_valid_utf8(t);
@@ -320,7 +320,7 @@ bool message_name_epoch(struct message_refs *refs, uint64_t epoch)
   return true;
 }
 
-/* Writes the number of a ref, or the reference to a named result. A bare number has no known epoch. */
+/* Writes the number of a ref, or the reference to a named result. The epoch of a bare number is not known. */
 static void write_target(struct argument_writer *writer, const struct jp_argument *argument)
 {
   if (argument->kind == JP_ARGUMENT_NAMED) {
@@ -442,7 +442,7 @@ static bool looks_like_argument(const struct jp_argument *map)
   return false;
 }
 
-/* The type that an argument without a type needs to be read as a map. */
+/* The type that must be written for an argument without a type, so that the peer reads it as a map. */
 static const char *implied_type(const struct jp_argument *argument)
 {
   return argument->kind == JP_ARGUMENT_MAP && looks_like_argument(argument) ? "java.util.Map" : NULL;

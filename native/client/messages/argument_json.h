@@ -10,25 +10,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The refs in a message must belong to one epoch: that of the peer that receives it (docs/protocol.md,
- * "Sessions over restarts"). */
+/* All refs in a message must belong to one epoch, the epoch of the peer that receives the message
+ * (docs/protocol.md, "Sessions over restarts"). */
 struct message_refs {
   uint64_t epoch;
-  bool may_adopt; /* an unknown epoch becomes that of the first ref; the peer compares it with its own */
+  bool may_adopt; /* an unknown epoch becomes the epoch of the first ref; the peer compares it with its own */
   bool are_named; /* set by the writer of the message; false before */
 };
 
-/* The epoch of the ref; 0: unknown, as for a client with binary messages. Defined where refs are. */
+/* Returns the epoch of the ref; 0: unknown, as for a client with binary messages. Defined in the file of the
+ * refs. */
 uint64_t message_ref_epoch(const struct jp_ref *ref);
 /* False: the ref belongs to another epoch. */
 bool message_may_name(const struct jp_ref *ref, uint64_t epoch);
 /* Records that the message names the ref. False: the ref belongs to another epoch. */
 bool message_name_ref(struct message_refs *refs, const struct jp_ref *ref);
-/* The same for refs that the caller names by numbers, all of this epoch. */
+/* Records that the message names refs of this epoch, which the caller gives by their numbers. False: the
+ * message names refs of another epoch. */
 bool message_name_epoch(struct message_refs *refs, uint64_t epoch);
 /* JP_CLIENT_STALE; *error describes the ref. */
 enum jp_client_status message_fail_stale(const struct jp_ref *ref, struct jp_client_error *error);
-/* Resolves named results of a batch. NULL names: there is no batch, and a named argument is an error. */
+/* Resolves named results of a batch. names NULL: the message is not a batch, and a named argument is an
+ * error. */
 struct message_names {
   /* The id of the step with that name, as JSON; data NULL: none. */
   struct text (*find)(const struct message_names *names, struct text name);
@@ -41,8 +44,8 @@ struct message_callback {
   struct text facts;      /* further members, each after a comma: ",\"arity\":2" */
 };
 
-/* Records the callbacks in a message. NULL callbacks: the message cannot have callbacks, and such an argument
- * is an error. */
+/* Records the callbacks in a message. callbacks NULL: the message cannot have callbacks, and a callback as an
+ * argument is an error. */
 struct message_callbacks {
   /* Records one more argument with the callback, and sets *form. */
   enum jp_client_status (*add)(struct message_callbacks *callbacks, const struct jp_callback *callback,
@@ -61,7 +64,7 @@ struct argument_writer {
   bool without_base64; /* write the elements of arrays one by one */
 };
 
-/* The argument is a ref or a named result. */
+/* True if the argument is a ref or a named result. */
 static inline bool argument_is_object(const struct jp_argument *argument)
 {
   return argument->kind == JP_ARGUMENT_REF || argument->kind == JP_ARGUMENT_REF_NUMBER ||
@@ -69,15 +72,17 @@ static inline bool argument_is_object(const struct jp_argument *argument)
 }
 
 void argument_write_json(struct argument_writer *writer, const struct jp_argument *argument);
-/* Writes only the value, without its type, for binary messages. Not for refs and named results. */
+/* Writes only the value, without its type, for binary messages. Must not be called for refs and named
+ * results. */
 void argument_write_value(struct argument_writer *writer, const struct jp_argument *argument);
-/* Writes the `instance` of a request. Not a callback. */
+/* Writes the `instance` of a request. The value must not be a callback. */
 void argument_write_instance(struct argument_writer *writer, const struct jp_argument *instance);
 /* Writes a string. Text that is not UTF-8 is a fault; lone surrogates of three bytes are accepted. */
 void argument_write_text(struct argument_writer *writer, struct jp_text text);
 /* Writes NUL-terminated UTF-8 as a string. NULL or "" is a fault: `what` is missing. */
 void argument_write_name(struct argument_writer *writer, const char *name, const char *what);
-/* Writes JSON of the caller. It is validated, because the peer could not assign its error to a request. */
+/* Validates and writes JSON that the caller gives. Without the check, malformed JSON would make the message
+ * malformed, and the peer could not assign its error to a request. */
 void argument_write_raw(struct argument_writer *writer, struct jp_text json, const char *what);
 
 #endif

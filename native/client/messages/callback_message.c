@@ -12,7 +12,7 @@ static enum jp_client_status fail_protocol(struct jp_client_error *error, const 
   return client_fail(error, JP_CLIENT_PROTOCOL, "the peer calls the client wrongly: %s", what);
 }
 
-/* An integer from 1. */
+/* Reads an integer that is at least 1. */
 static bool read_count(struct json_value json, uint64_t *count)
 {
   struct number number;
@@ -191,7 +191,8 @@ static void write_names(struct argument_writer *writer, const char *const *names
   buffer_append_char(writer->out, ']');
 }
 
-/* docs/callbacks.md: the peer refuses every argument with such a callback. */
+/* Refuses a form of a callback with which the peer would refuse every argument that contains the callback
+ * (docs/callbacks.md). */
 static enum jp_client_status check_form(const struct jp_callback_config *config,
                                         struct jp_client_error *error)
 {

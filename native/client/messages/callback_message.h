@@ -9,7 +9,7 @@
 
 /* A call from Java inside its message; borrowed. */
 struct callback_call {
-  struct text id; /* the JSON of the id, a string; data NULL: an event, which has no answer */
+  struct text id; /* the JSON of the id, a string; data NULL: the call is an event, and gets no answer */
   int64_t callback;
   struct json_value interface, method; /* strings */
   struct json_value parameters;        /* an array of strings, as many as args */
@@ -23,7 +23,8 @@ struct callback_call {
 struct callback_reader {
   enum jp_client_status (*called)(struct callback_reader *reader, const struct callback_call *call,
                                   struct jp_client_error *error);
-  /* Java has released the callback; `given` is the number of arguments with it since the last release. */
+  /* Called when Java has released the callback. given: the number of arguments with this callback since its
+   * last release. */
   enum jp_client_status (*released)(struct callback_reader *reader, int64_t callback, uint64_t given,
                                     struct jp_client_error *error);
 };
@@ -55,7 +56,7 @@ enum jp_client_status callback_write_form(const struct jp_callback_config *confi
                                           struct buffer *facts,
                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
-/* The error that Java gets in place of a result. */
+/* The error that Java gets instead of a result. */
 struct callback_failure {
   int code;
   struct jp_thrown thrown;

@@ -24,7 +24,8 @@ struct jp_answer *answer_create(void)
 void answer_clear(struct jp_answer *answer)
 {
   jp_ref_release(answer->ref);
-  for (size_t i = 0; i < answer->inner_ref_count; i++) /* NULL: the caller has taken it */
+  /* an element is NULL after the caller has taken the handle */
+  for (size_t i = 0; i < answer->inner_ref_count; i++)
     jp_ref_release(answer->inner_refs[i]);
   answer->inner_ref_count = 0;
   answer->next_inner_ref = 0;
@@ -327,7 +328,7 @@ static void read_whole(struct text span, char letter, union primitive_value *val
 {
   struct number number;
   number_read(span, &number);
-  value->j = number.integer; /* little-endian: the narrower types are its first bytes */
+  value->j = number.integer; /* the machine is little-endian, so a narrower type has the first bytes of j */
   if (letter == 'D')
     value->d = decimal_to_double(number.literal);
   else if (letter == 'F')
@@ -384,7 +385,7 @@ size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *e
   return read_base64(value, element, elements, count);
 }
 
-/* Finds the entry of `outs` for an argument. False: none. */
+/* Finds the entry of `outs` for an argument. False: no entry is for this argument. */
 static bool find_out(const struct jp_answer *answer, size_t argument, struct json_members *entry)
 {
   static const struct text names[] = {TEXT("argument"), TEXT("type"), TEXT("value")};
@@ -423,7 +424,7 @@ size_t jp_answer_out(const struct jp_answer *answer, size_t argument, const char
     return read_list(value.span, element, elements, count);
   if (value.kind != JSON_KIND_STRING)
     return SIZE_MAX;
-  /* Base64 needs no escapes, but may contain some. */
+  /* The text of base64 needs no escapes, but the peer may have written some. */
   struct arena arena;
   arena_init(&arena);
   struct text text = json_read_string(value, &arena);

@@ -22,7 +22,7 @@ static void refuse_member(struct config_reading *reading, const char *name, cons
     reading->status = client_fail(reading->error, JP_CLIENT_INVALID, "%s is not %s", name, what);
 }
 
-/* "" on a fault. */
+/* Returns the text; "" if the value has a fault. */
 static const char *read_text(struct config_reading *reading, const char *name, struct json_value value)
 {
   if (value.kind != JSON_KIND_STRING) {

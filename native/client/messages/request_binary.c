@@ -68,7 +68,7 @@ static void fill_obj(struct binary_writer *writer, struct colfer_obj *obj, const
     if (obj->ref == 0)
       fail_writer(writer, JP_CLIENT_INVALID, "an object is NULL; jp_null makes a null");
   } else {
-    /* Only the length is recorded: writer->values may move until all arguments are written. */
+    /* Records only the length of the text: writer->values may move until all arguments are written. */
     struct argument_writer json = {.out = writer->values, .error = writer->error, .without_base64 = true};
     size_t start = writer->values->len;
     argument_write_value(&json, argument);
@@ -190,7 +190,7 @@ static enum colfer_message_kind fill_get(struct binary_writer *writer, struct co
   return COLFER_GETS_FIELD;
 }
 
-/* Returns the value, or sets *ref and returns NULL. */
+/* Makes the value of an object. If the object is a ref, sets *ref and returns NULL. */
 static struct colfer_obj *make_value(struct binary_writer *writer, uint32_t *ref)
 {
   if (writer->request->arg_count != 1) {
@@ -288,7 +288,7 @@ static void write_control(struct binary_writer *writer, const struct message_bin
     colfer_encode(&colfer_message_type, &message, out);
 }
 
-/* The arguments of fetch_classes_info by position. */
+/* Writes the arguments of fetch_classes_info by position. */
 static void write_meta(struct binary_writer *writer, const struct message_binary *how, struct buffer *out)
 {
   const struct jp_request *request = writer->request;

@@ -171,7 +171,7 @@ static void write_meta(struct argument_writer *writer, const struct jp_request *
   buffer_append_char(writer->out, ']');
 }
 
-/* For jpeer.fetch and jpeer.describe, which have no `type` beside their instance. */
+/* For jpeer.fetch and jpeer.describe, which have an instance, but no `type`. */
 static void write_subject(struct argument_writer *writer, const struct jp_request *request,
                           struct open_object *members)
 {
@@ -275,7 +275,7 @@ static void write_method(struct argument_writer *writer, const struct jp_request
 
 /* ---- options ---- */
 
-/* An empty text of the caller means: not nested, although the thread runs a callback. */
+/* An empty text from the caller means that the request is not nested, although the thread runs a callback. */
 static struct text within_of(const struct jp_options *options, const struct message_json *how)
 {
   return options == NULL || options->within == NULL ? how->within : text_of(options->within);
@@ -458,7 +458,7 @@ enum jp_client_status jp_request_write_json(const struct jp_request *request, st
   struct buffer out;
   const struct message_json how = {.id = {id.data, id.len}};
   struct jp_json value;
-  /* The peer would answer any other id as if there were none. */
+  /* The peer would answer a request with any other id as if the request had no id. */
   if (id.data != NULL && (jp_json_parse(id, 1, &value, NULL) != JP_JSONRPC_OK ||
                           (value.kind != JP_JSON_STRING && value.kind != JP_JSON_NUMBER)))
     return client_fail(error, JP_CLIENT_INVALID, "an id is a JSON string or number: \"%.*s\"",
@@ -475,7 +475,7 @@ enum jp_client_status jp_request_write_json(const struct jp_request *request, st
 
 enum { DEPTH_MAX = 1000 }; /* the peer has a limit of its own */
 
-/* As answer_form_of, for the name of a method. */
+/* Like answer_form_of, but takes the name of a method. */
 static enum answer_form form_of(struct json_value method, bool has_elements)
 {
   static const struct text enveloped[] = {TEXT("new"), TEXT("call"),    TEXT("get"),
@@ -495,7 +495,7 @@ static enum answer_form form_of(struct json_value method, bool has_elements)
 
 enum { METHOD, PARAMS, OPTIONS, EPOCH, REQUEST_MEMBERS };
 
-/* Never false for a request with a ref whose keys are written without escapes. */
+/* True if the params may contain a ref. True for every ref whose keys are written without escapes. */
 static bool may_name_refs(struct text params)
 {
   static const struct text keys[] = {TEXT("\"instance\""), TEXT("\"ref\"")};

@@ -17,8 +17,8 @@ enum { MESSAGE_EPOCH_LENGTH = 16 };
 /* 16 digits and a NUL. */
 void message_format_epoch(uint64_t epoch, char out[MESSAGE_EPOCH_LENGTH + 1]);
 
-/* The offset of the id in a request, and that of the result's id in an argument, from where the writer was
- * when it resolved the name. */
+/* The offset of the id in a request, and the offset of the result's id in an argument, from the writer's
+ * position when it resolved the name. */
 enum {
   MESSAGE_BEFORE_ID = sizeof("{\"jsonrpc\":\"2.0\",\"id\":") - 1,
   MESSAGE_BEFORE_RESULT_ID = sizeof("{\"result\":") - 1
@@ -35,8 +35,8 @@ struct message_json {
   bool has_epoch;            /* for ZeroMQ: a message that names refs has their epoch as a member */
 };
 
-/* JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED (a callback where none is allowed), JP_CLIENT_STALE (a ref of
- * another epoch) or JP_CLIENT_NO_MEMORY. */
+/* JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED (a callback where callbacks are not allowed), JP_CLIENT_STALE (a
+ * ref of another epoch) or JP_CLIENT_NO_MEMORY. */
 enum jp_client_status message_write_json(const struct jp_request *request, const struct message_json *how,
                                          struct buffer *out,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;

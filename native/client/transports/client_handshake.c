@@ -107,7 +107,7 @@ static enum jp_client_status fail_refused(const struct response *response, const
                                           struct jp_client_error *error)
 {
   enum { SHOWN_MAX = 500 };
-  size_t length = 0; /* of the first line of the body, whatever ends it */
+  size_t length = 0; /* of the first line of the body, which may end in CR LF, LF, or with the body */
   while (length < response->body.len && response->body.data[length] != '\r' &&
          response->body.data[length] != '\n')
     length++;

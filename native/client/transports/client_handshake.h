@@ -21,7 +21,8 @@ enum jp_client_status websocket_shake_hands(struct client_stream *stream, const 
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
  * For tests with a key from RFC 6455: searches the input for the head of the response. *length is the length
- * of the head; 0: the head is incomplete. *epoch is the session's, borrowed; absent: none.
+ * of the head; 0: the head is incomplete. *epoch is the epoch of the session, borrowed; absent: the peer sent
+ * no epoch.
  */
 enum jp_client_status websocket_read_response(struct text input, const char *key, size_t *length,
                                               struct text *epoch,

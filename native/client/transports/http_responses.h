@@ -39,7 +39,7 @@ enum http_reader_state {
 struct http_reader {
   llhttp_t llhttp;
   size_t body_max;
-  size_t head_size;    /* bytes of names, values and extensions so far, with trailers */
+  size_t head_size;    /* bytes of names, values and extensions so far, including trailers */
   struct buffer name;  /* of the field that is being read */
   struct buffer type;  /* the value of Content-Type */
   struct buffer epoch; /* of jpeer-epoch */
@@ -50,7 +50,8 @@ struct http_reader {
   bool has_epoch;       /* the current response has a jpeer-epoch */
   bool is_last;         /* the connection ends after the whole response */
   enum http_reader_state state;
-  enum chunk_line chunk_line; /* what is read next of the body: by llhttp, or the line of a chunk */
+  /* the next part of the body: a part that llhttp reads, or the line of a chunk */
+  enum chunk_line chunk_line;
   size_t words_length;
   char words[HTTP_WORDS_MAX]; /* "Not Found" */
   enum jp_client_status fault;
@@ -68,7 +69,8 @@ void http_reader_fini(struct http_reader *reader);
 enum jp_client_status http_reader_read(struct http_reader *reader, struct text input, size_t *used,
                                        struct http_response *response, bool *is_whole,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Call when the peer has closed, which may end a body. JP_CLIENT_CLOSED: inside a response. */
+/* Call when the peer has closed the connection, because the end of the connection may be the end of a body.
+ * JP_CLIENT_CLOSED: the connection has ended inside a response. */
 enum jp_client_status http_reader_end(struct http_reader *reader, struct http_response *response,
                                       bool *is_whole, struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Writes "404 Not Found: a line of the body", for a response without a message. */

@@ -154,7 +154,8 @@ static void write_length(struct buffer *out, size_t place, size_t length)
   out->len += more;
 }
 
-/* Inserts the header before Content-Length, which stays the last one. Returns how many bytes were inserted. */
+/* Inserts the header before Content-Length, so that Content-Length remains the last header. Returns how many
+ * bytes were inserted. */
 static size_t insert_epoch(struct http_transport *http)
 {
   enum { FIELD_MAX = 64 };
@@ -208,7 +209,7 @@ static enum jp_client_status flush_output(struct client_transport *transport, st
 
 /* ---- reading ---- */
 
-/* Removes the oldest POST without a response. False: there is none. */
+/* Removes the oldest POST without a response. False: every POST has its response. */
 static bool pop_expected(struct http_transport *http, bool *is_answered)
 {
   if (http->responses == http->expected.len)
@@ -284,7 +285,7 @@ static enum jp_client_status handle_responses(struct http_transport *http,
   return status;
 }
 
-/* The peer has closed, which ends a response without a length. */
+/* The peer has closed the connection. This ends a response without a length. */
 static enum jp_client_status handle_end(struct http_transport *http, struct transport_listener *listener,
                                         struct jp_client_error *error)
 {

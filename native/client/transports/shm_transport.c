@@ -126,7 +126,7 @@ static enum jp_client_status open_shm(const struct client_url *url, const struct
   return status;
 }
 
-/* The peer sees the end of the socket. It first serves the messages in the ring. */
+/* The peer notices that the socket was closed. It first serves the messages in the ring. */
 static void close_shm(struct client_transport *transport)
 {
   destroy_shm(shm_of(transport));
@@ -250,7 +250,7 @@ static void discard_message(struct client_transport *transport)
   shm->out.failed = false; /* earlier messages are complete */
 }
 
-/* Moves the unsent bytes only if they are fewer than the sent bytes, so that moving stays cheap. */
+/* Moves the unsent bytes only if they are fewer than the sent bytes, so that moving is cheap. */
 static void drop_sent(struct shm_transport *shm)
 {
   if (shm->sent == shm->out.len) {

@@ -36,7 +36,7 @@ struct transport_listener {
 
 enum { TRANSPORT_EPOCH_MAX = 16 };
 
-/* A connection. The struct of each kind begins with it. */
+/* A connection. The struct of each kind of transport begins with this struct. */
 struct client_transport {
   const struct transport_kind *kind;
   char epoch[TRANSPORT_EPOCH_MAX + 1]; /* of the session, read by `open`; "": none */
@@ -60,25 +60,28 @@ struct transport_kind {
   bool has_fields; /* heads of HTTP, which have the credentials' token and fields; otherwise there are none */
   bool epoch_is_in_answers; /* `open` does not know the epoch */
   bool ends_when_idle;      /* the peer may close an idle connection: the next call opens another */
-  unsigned flushed_after;   /* flush after so many messages of completions; 0: flush them all together */
-  bool shows_room_as_input; /* room to write is polled as input; `receive` is called before `flush` */
-  /* May return a transport of another kind with the same values of the flags about sessions and forms. */
+  unsigned flushed_after;   /* how many messages that completions send are written before a flush; 0: all */
+  /* the descriptor shows room to write as input; `receive` must be called before `flush` */
+  bool shows_room_as_input;
+  /* Opens a connection. May return a transport of another kind, whose flags about sessions and forms have the
+   * same values. */
   enum jp_client_status (*open)(const struct client_url *url, const struct transport_options *options,
                                 struct client_transport **transport, struct jp_client_error *error);
-  /* Says goodbye to the peer if that needs no waiting, and frees the transport. */
+  /* Sends a close message to the peer if this is possible without waiting, and frees the transport. */
   void (*close)(struct client_transport *transport);
-  /* The descriptor to poll: for reading, and for writing while wants_to_write. Constant until `close`. */
+  /* Returns the descriptor to poll: for reading, and for writing while wants_to_write is true. Constant until
+   * `close`. */
   int (*descriptor)(const struct client_transport *transport);
   bool (*wants_to_write)(const struct client_transport *transport);
-  /* `receive` has something to do, although the descriptor may not show it. */
+  /* True if `receive` has something to do, although the descriptor may not show it. */
   bool (*has_input)(struct client_transport *transport);
   /* `begin` returns the buffer that the next message is appended to; `end` frames the appended bytes, and
    * `discard` drops them. is_answered: false for a notification. */
   struct buffer *(*begin)(struct client_transport *transport);
   void (*end)(struct client_transport *transport, bool is_answered);
   void (*discard)(struct client_transport *transport);
-  /* Call before `end`: the message names refs of that epoch. NULL: the message itself names the epoch, or the
-   * connection has only one. */
+  /* Call before `end`: states the epoch of the refs in the message. NULL: the message itself contains the
+   * epoch, or the connection has only one epoch. */
   void (*name_epoch)(struct client_transport *transport, struct text epoch);
   /* Call before `begin`: the following messages have that token ("": none). NULL: `open` sends a token. False: no memory. */
   bool (*use_token)(struct client_transport *transport, const char *token);
@@ -92,16 +95,16 @@ struct transport_kind {
                                    struct jp_client_error *error);
 
   /*
-   * The next three are NULL if input cannot be busy-polled. A waiting thread busy-polls for a short time
-   * before it polls the descriptor. After begin_busy_poll or `receive` the descriptor shows no input until
-   * `sleep` is called.
+   * The next three functions are NULL if input cannot be busy-polled. A waiting thread busy-polls for a short
+   * time before it polls the descriptor. After begin_busy_poll or `receive` the descriptor shows no input
+   * until `sleep` is called.
    */
   /* False: busy-polling is not worthwhile now. */
   bool (*begin_busy_poll)(struct client_transport *transport);
-  /* Without the lock, after begin_busy_poll, by one thread at a time; the other functions may run during that
-   * time. Busy-polls for a limited time. True: `receive` has something to do. */
+  /* Busy-polls for a limited time. Called without the lock, after begin_busy_poll, by one thread at a time.
+   * The other functions may run during that time. True: `receive` has something to do. */
   bool (*busy_poll)(struct client_transport *transport);
-  /* A thread is about to sleep until the descriptor shows input. True: there is input already. */
+  /* Called before a thread sleeps until the descriptor shows input. True: there is input already. */
   bool (*sleep)(struct client_transport *transport);
 };
 

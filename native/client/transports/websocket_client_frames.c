@@ -72,7 +72,7 @@ void client_ws_keys_init(struct client_ws_keys *keys)
     if (got > 0)
       done += (size_t)got;
   }
-  keys->state[0] |= 1; /* the generator would stay in a state of zeros */
+  keys->state[0] |= 1; /* the generator would never leave the state in which all bits are zero */
 }
 
 /* xoroshiro128+; its upper half is better distributed. */

@@ -234,7 +234,8 @@ static enum jp_client_status receive_input(struct client_transport *transport,
   if (!socket->has_unread)
     ended = client_stream_read(stream, error);
   enum jp_client_status status = JP_CLIENT_OK;
-  struct jp_client_error later; /* an error of a message is reported instead of the connection's end */
+  /* if handling a message fails, that error is reported instead of the end of the connection */
+  struct jp_client_error later;
   bool is_whole = true;
   const size_t most = ended == JP_CLIENT_OK ? stream->consumed + HANDLED_AT_ONCE : SIZE_MAX;
   while (status == JP_CLIENT_OK && is_whole && stream->consumed < most) {

@@ -1,6 +1,6 @@
 /*
  * ZeroMQ over TCP and unix sockets: one frame for each message, JSON or binary. The peer answers without a
- * delimiter frame, because requests have none.
+ * delimiter frame, because requests have no delimiter frame.
  */
 #include "base/clock.h"
 #include "base/curve_keys.h"
@@ -60,7 +60,7 @@ static enum jp_client_status fail_system(struct jp_client_error *error)
   return client_fail(error, status, "no ZeroMQ socket: %s", zmq_strerror(errno));
 }
 
-/* As other transports do, detects a lost network within half a minute. */
+/* Detects a lost network within half a minute, as the other transports do. */
 static int set_options(void *dealer, const struct transport_options *options)
 {
   const struct {
@@ -332,7 +332,7 @@ static void destroy_zeromq(struct zeromq_transport *zeromq, int linger_ms)
   free(zeromq);
 }
 
-/* Reads the epoch in the answer to `control session`. The answer of an older peer has none. */
+/* Reads the epoch in the answer to `control session`. The answer of an older peer has no epoch. */
 static void read_epoch(struct text answer, struct client_transport *transport)
 {
   enum { DEPTH_MAX = 16, SESSION_MAX = 4096, EPOCH_ROOM = TRANSPORT_EPOCH_MAX + 2 };
@@ -442,7 +442,8 @@ static void discard_message(struct client_transport *transport)
   zeromq->out.failed = false; /* earlier messages are complete */
 }
 
-/* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
+/* The cost of moving depends on the number of remaining bytes, so they are moved only if they are fewer than
+ * the sent bytes. */
 static void drop_sent(struct buffer *buffer, size_t *sent)
 {
   if (*sent <= buffer->len / 2)

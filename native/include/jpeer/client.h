@@ -12,8 +12,8 @@
  *     jp_answer_integer(answer, &sum);
  *   jp_answer_free(answer);
  *
- * Threads: any number of threads may use a client, its refs and its answers at once; an answer, a chain and a
- * request are used by one thread at a time. No function needs a lock that another function holds while it
+ * Threads: any number of threads may use a client and its refs at once. Each answer, each chain and each
+ * request is used by one thread at a time. No function needs a lock that another function holds while it
  * waits for the peer. The library has no thread of its own, except libzmq's two threads for each connection
  * over ZeroMQ. One of the threads that wait for an answer reads for all of them; a program without waiting
  * threads calls jp_client_process.
@@ -26,8 +26,8 @@
  * details.
  *
  * fork: a client belongs to the process that opened it. In a child, calls fail and handles are not released.
- * The child may open its own clients: those with the same jp_client_config.process share callbacks with each
- * other, but never with the parent's clients. No function raises a signal or installs a handler.
+ * The child may open its own clients: clients with the same jp_client_config.process share callbacks with
+ * each other, but never with the parent's clients. No function raises a signal or installs a handler.
  *
  * ABI: symbols have the version jp_client_1. Structs that the caller fills begin with their size or end with
  * reserved words that are zero, so that later versions of this file only add members.
@@ -70,47 +70,47 @@ JP_API const char *jp_answer_type(const struct jp_answer *answer);
 /* The value as text: "8", "hello", "SECONDS", "[5,6,7]"; data NULL if there is none. NUL-terminated. Lone
  * surrogates of Java are three bytes each. */
 JP_API struct jp_text jp_answer_text(const struct jp_answer *answer);
-/* False if the answer has another kind of value, or a value that does not fit; *out is then unchanged. An
- * integer is a number, too. */
+/* Return false if the answer has another kind of value, or a value that does not fit; *out is then unchanged.
+ * jp_answer_number accepts an integer, too. */
 JP_API bool jp_answer_boolean(const struct jp_answer *answer, bool *out);
 JP_API bool jp_answer_integer(const struct jp_answer *answer, int64_t *out);
 JP_API bool jp_answer_number(const struct jp_answer *answer, double *out);
 /*
  * Copies the elements of an array of primitives whose value is in the answer, in C's representation. Returns
- * the number of elements, and copies at most `count` of them. SIZE_MAX: not an array of that type ("int[]"),
- * or without its value.
+ * the number of elements, and copies at most `count` of them. SIZE_MAX: the answer is not an array of that
+ * type ("int[]"), or does not have the elements.
  */
 JP_API size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *elements, size_t count);
 /*
  * For an argument with `out`: copies the elements of its array after the call, if the call has changed them.
  * Returns the number of elements, and copies at most `count` of them; *type is the element type ("int") of
- * the array in Java. SIZE_MAX: unchanged.
+ * the array in Java. SIZE_MAX: the call has not changed the array.
  */
 JP_API size_t jp_answer_out(const struct jp_answer *answer, size_t argument, const char **type,
                             void *elements, size_t count);
-/* The object's handle; NULL if there is none. Borrowed until the answer is freed; jp_ref_keep keeps it
- * longer. */
+/* The object's handle; NULL if there is none. Borrowed until the answer is freed; jp_ref_keep keeps the
+ * handle longer. */
 JP_API struct jp_ref *jp_answer_ref(const struct jp_answer *answer);
 /*
  * If the answer is a callback that this client or another client of its process gave to Java: that callback.
- * NULL: the answer is no callback, or a callback of another program. Needs jp_client_config.process, or a call
- * of jp_client_learn_limits on the connection. The caller releases it with jp_callback_release; it does not end
- * before.
+ * NULL: the answer is not a callback, or a callback of another program. Needs jp_client_config.process, or a
+ * call of jp_client_learn_limits on the connection. The caller releases the callback with
+ * jp_callback_release; the callback does not end before.
  */
 JP_API struct jp_callback *jp_answer_keep_callback(const struct jp_answer *answer) JP_CLIENT_MUST_CHECK;
-/* The same for a value {"ref": N, "callback": {...}} inside jp_answer_json. */
+/* Like jp_answer_keep_callback, for a value {"ref": N, "callback": {...}} inside jp_answer_json. */
 JP_API struct jp_callback *jp_answer_keep_callback_in(const struct jp_answer *answer,
                                                       struct jp_json value) JP_CLIENT_MUST_CHECK;
 /* The JSON of the result, or of the error's data; absent if there is none. */
 JP_API struct jp_json jp_answer_json(const struct jp_answer *answer);
-/* The handle for a value {"ref": N} inside jp_answer_json; the caller releases it. NULL: not such a value, or
- * no memory. Refs without a handle are released with the answer. */
+/* The handle for a value {"ref": N} inside jp_answer_json; the caller releases it. NULL: the value has
+ * another kind, or memory is short. Refs without a handle are released with the answer. */
 JP_API struct jp_ref *jp_answer_take_ref(struct jp_answer *answer, struct jp_json value);
 JP_API void jp_answer_free(struct jp_answer *answer);
 
 /* A Java throwable. */
 struct jp_throwable {
-  const char *type;         /* NULL: an error without a Java throwable, such as a wrong argument */
+  const char *type;         /* NULL: the error has no Java throwable, as for a wrong argument */
   const char *message;      /* NULL: none */
   const char *const *stack; /* one text for each frame, innermost first */
   size_t stack_count;
@@ -140,9 +140,10 @@ JP_API uint32_t jp_ref_number(const struct jp_ref *ref);
  * over restarts"): two handles of any clients name the same object if their epochs and numbers are equal. 0
  * for NULL, or if the peer names no epoch. */
 JP_API uint64_t jp_ref_epoch(const struct jp_ref *ref);
-/* The client that received the handle and releases it in the peer. NULL for NULL. */
+/* The client that received the handle, and that releases the object in the peer. NULL for NULL. */
 JP_API const struct jp_client *jp_ref_client(const struct jp_ref *ref);
-/* The object's class; "" for NULL, or if its first answer did not name the class, as inside lists. */
+/* The object's class; "" for NULL, or if the first answer with the object did not name its class, as for an
+ * object inside a list. */
 JP_API const char *jp_ref_type(const struct jp_ref *ref);
 
 /* ---- a connection ---- */
@@ -175,14 +176,15 @@ struct jp_client_config {
   bool (*interrupted)(void *context);
   void *interrupted_context;
   /* The longest request that is sent, in bytes; a longer request fails with JP_CLIENT_TOO_LONG. 0: no limit,
-   * until jp_client_learn_limits gets the peer's limit. Not for binary messages. */
+   * until jp_client_learn_limits gets the peer's limit. Not available with binary messages. */
   size_t request_max;
   /* Identifies this program's clients of one session to the peer: a text of 22 to 128 bytes with at least 128
-   * random bits, the same for all of them. These clients share their callbacks: each may give a callback that
-   * another one created, and a call from Java arrives on the connection whose request the Java thread serves.
-   * The peer gets the beginning of the text and random digits. The digits change each time that the first of
-   * these clients connects, and in a child of fork(2): callbacks given then are new objects for Java. NULL:
-   * each client has its own callbacks. Ignored over HTTP and ZeroMQ. Borrowed until the client is open. */
+   * random bits. All these clients have the same text. These clients share their callbacks: each client may
+   * give a callback that another client created, and a call from Java arrives on the connection whose request
+   * the Java thread serves. The peer gets the beginning of the text and random digits. The digits change each
+   * time that the first of these clients connects, and in a child of fork(2): callbacks given then are new
+   * objects for Java. NULL: each client has its own callbacks. Ignored over HTTP and ZeroMQ. Borrowed until
+   * the client is open. */
   const char *process;
 
   /*
@@ -239,11 +241,11 @@ struct jp_peer_limits {
  * that refs outlive a request; closing the client ends the session.
  *
  * With config->reconnects a call on a connection that has ended opens a new connection for the same session:
- * refs stay valid if the peer still has them. If another peer now has the address, requests that name objects
- * of the old peer fail with JP_CLIENT_STALE (docs/protocol.md, "Sessions over restarts"). Requests without an
- * answer end with their connection, and are not sent again. A dead peer is tried again after 100 ms, then 200
- * ms, up to 5 seconds; until then calls return the last failure. Over HTTP clients always reconnect, because
- * a peer closes idle connections.
+ * refs remain valid if the peer still has their objects. If another peer now has the address, requests that
+ * name objects of the old peer fail with JP_CLIENT_STALE (docs/protocol.md, "Sessions over restarts").
+ * Requests without an answer end with their connection, and are not sent again. If the peer does not answer,
+ * the library tries to connect again after 100 ms, then 200 ms, up to 5 seconds; until then calls return the
+ * last failure. Over HTTP clients always reconnect, because a peer closes idle connections.
  */
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
@@ -257,10 +259,10 @@ JP_API enum jp_client_status jp_client_learn_limits(struct jp_client *client, in
                                                     struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
  * Ends the connection. Waiting threads get JP_CLIENT_CLOSED, and pending completions are called with it, by
- * this function. Releases the client's objects in the peer, which takes at most a second. In a session named by
- * peer_id, objects of answers that did not arrive are not released. If another thread is opening a connection,
- * waits for it, at most connect_timeout_ms. No other thread may begin a call with the client. In a child of
- * fork(2) it only closes the child's descriptors, and sends nothing.
+ * this function. Releases the client's objects in the peer. All this takes at most a second. In a session
+ * named by peer_id, objects of answers that did not arrive are not released. If another thread is opening a
+ * connection, waits for it, at most connect_timeout_ms. No other thread may begin a call with the client. In
+ * a child of fork(2) this function only closes the child's descriptors, and sends nothing.
  */
 JP_API void jp_client_close(struct jp_client *client);
 
@@ -273,21 +275,23 @@ JP_API void jp_client_end(struct jp_client *client);
 
 /*
  * Sends a request and waits for its answer, at most timeout_ms. JP_CLIENT_OK: *answer has the result.
- * JP_CLIENT_REMOTE: *answer has the error, and error->text describes it. Otherwise *answer is NULL. If the
- * answer arrives after the timeout, it is dropped and its object released. Over WebSocket and shared
- * memory the library also asks the peer to end a request that has timed out, or whose wait was interrupted: the peer
+ * JP_CLIENT_REMOTE: *answer has the error, and error->text describes it. Otherwise *answer is NULL. An answer
+ * that arrives after the timeout is dropped, and its object is released. Over WebSocket and shared memory the
+ * library also asks the peer to end a request that has timed out, or whose wait was interrupted: the peer
  * interrupts the Java thread.
  */
 JP_API enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
                                             int timeout_ms, struct jp_answer **answer,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Gives the client a Java thread of its own, which runs all its requests from then on: they share locks,
- * ThreadLocals, the context class loader and the interrupt flag. A client with such a thread gets a new one.
- * name: the name of the thread; NULL: the peer chooses one. Lasts until jp_client_unpin or the end of the
- * connection; a reconnected client (config.reconnects) has no such thread. Only for WebSocket and shared
- * memory: over other transports, or if the peer has --pinned-threads-max such threads, JP_CLIENT_REMOTE with
- * the peer's reason. Not inside the function of a callback, and not for binary messages.
+ * Gives the client a Java thread of its own. This thread runs all requests of the client from then on, so the
+ * requests share locks, ThreadLocals, the context class loader and the interrupt flag. If the client has a
+ * thread of its own already, the client gets a new thread. name: the name of the thread; NULL: the peer
+ * chooses one. The client has this thread until jp_client_unpin or the end of the connection; after a
+ * reconnection (config.reconnects) the client has no thread of its own. Works only over WebSocket and shared
+ * memory. Over other transports, or if the peer has --pinned-threads-max threads of clients already, the
+ * result is JP_CLIENT_REMOTE with the peer's reason. Must not be called inside the function of a callback.
+ * Not for binary messages.
  */
 JP_API enum jp_client_status jp_client_pin(struct jp_client *client, const char *name, int timeout_ms,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
@@ -301,20 +305,21 @@ JP_API enum jp_client_status jp_client_notify(struct jp_client *client, const st
                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 /*
- * Sends the pending releases of objects, as far as the socket accepts them: for a client that may not send
- * its next message soon. Never waits. False: a part was not sent; the next call of any function sends it.
- * While requests are in flight it sends nothing and returns true: the next message releases the objects.
+ * Sends the pending releases of objects, as far as the socket accepts them. Use it if the client may not send
+ * its next message soon. Never waits. False: a part was not sent; the next call of any function with the
+ * client sends it. While requests are in flight it sends nothing and returns true: the next message releases
+ * the objects.
  */
 JP_API bool jp_client_flush(struct jp_client *client);
 
-/* Receives an answer, which it then owns, and the status that jp_client_call would return; NULL if there is
- * no answer. It may use the client, but not close it. */
+/* Receives the status that jp_client_call would return, and the answer, which the function then owns; NULL if
+ * there is no answer. The function may use the client, but not close it. */
 typedef void jp_client_completion(void *context, enum jp_client_status status, struct jp_answer *answer);
 
 /*
- * Sends a request, or queues it if the socket is full, and returns. `completion` is called once, by
- * jp_client_process or jp_client_close, unless this function fails. Messages of completions are sent
- * together, at the end of jp_client_process. A timeout may be reported 10 ms late, and later with very many
+ * Sends a request, or queues it if the socket is full, and returns. If this function succeeds, `completion`
+ * is called once, by jp_client_process or jp_client_close. Messages that completions send are sent together,
+ * at the end of jp_client_process. A timeout may be reported 10 ms late, and even later with very many
  * requests.
  */
 JP_API enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_request *request,
@@ -335,17 +340,19 @@ JP_API int jp_client_descriptor(struct jp_client *client);
 /*
  * Reads input, sends queued output, and calls the completions of requests that are finished or have timed
  * out. Never sleeps; over shared memory it continues while the next answers arrive at once, at most a
- * millisecond. Other than JP_CLIENT_OK: the connection has ended, *error says why, and all completions were
- * called.
+ * millisecond. If the result is not JP_CLIENT_OK, the connection has ended, *error says why, and all
+ * completions were called.
  */
 JP_API enum jp_client_status jp_client_process(struct jp_client *client, struct jp_client_error *error);
-/* As jp_client_process, but leaves Java's calls to another thread that calls jp_client_process: for a loop
- * that must not be blocked by functions. The descriptor stays readable until the calls are run. */
+/* The same as jp_client_process, except that Java's calls are left to another thread that calls
+ * jp_client_process. Use it in a loop that the functions of callbacks must not block. The descriptor remains
+ * readable until the calls were run. */
 JP_API enum jp_client_status jp_client_process_answers(struct jp_client *client,
                                                        struct jp_client_error *error);
 /*
- * For a thread that only runs Java's calls: while another thread waits for an answer, and so reads for all,
- * waits at most `microseconds` for a call that jp_client_process would run. True: there is a call.
+ * For a thread that only runs Java's calls. If another thread waits for an answer, that thread reads the
+ * connection for all threads. In that case this function waits at most `microseconds` for a call that
+ * jp_client_process would run. True: there is a call.
  */
 JP_API bool jp_client_await_calls(struct jp_client *client, unsigned microseconds);
 
@@ -366,26 +373,27 @@ JP_API size_t jp_client_ref_count(const struct jp_client *client);
  *   status = jp_chain_send(chain, 1000, &error);
  *   jp_answer_integer(jp_chain_answer(chain, "size"), &size);
  *
- * Adding a step never fails: jp_chain_send reports its fault. Texts and arguments are copied, but handles
- * must be kept until the chain is sent. jp_named(NAME) is the result of the step with that name, as an
- * argument (also inside lists and maps) and as an instance.
+ * Adding a step never fails: jp_chain_send reports the fault of a step. Texts and arguments are copied, but
+ * handles must be kept until the chain is sent. jp_named(NAME) is the result of the step with that name, as
+ * an argument (also inside lists and maps) and as an instance.
  */
 struct jp_chain;
 
-/* NULL: no memory. Steps may be added to a NULL chain: jp_chain_send reports it. Borrows the client. */
+/* NULL: no memory. Steps may be added to a NULL chain: jp_chain_send then reports that memory was short.
+ * Borrows the client. */
 JP_API struct jp_chain *jp_chain_create(struct jp_client *client);
-/* Also frees its answers. */
+/* Frees the chain and its answers. */
 JP_API void jp_chain_destroy(struct jp_chain *chain);
 
 /* Creates an object, which is the target of the next steps. */
 JP_API void jp_chain_create_object(struct jp_chain *chain, const char *name, const char *type,
                                    const struct jp_argument *args, size_t arg_count);
-/* Makes the result of that name the target of the next steps. type: a class or interface of it; NULL: the
- * type given to jp_chain_create_object or jp_chain_with, or else the result's own class, which need not be
- * known. */
+/* Makes the result of that name the target of the next steps. type: a class or interface of the result; NULL:
+ * the type given to jp_chain_create_object or jp_chain_with, or else the result's own class, which need not
+ * be known. */
 JP_API void jp_chain_with(struct jp_chain *chain, const char *name, const char *type);
-/* Makes an object of the client the target of the next steps. type: a class or interface of it; NULL: its
- * class. */
+/* Makes an object of the client the target of the next steps. type: a class or interface of the object; NULL:
+ * the object's own class. */
 JP_API void jp_chain_with_object(struct jp_chain *chain, const struct jp_ref *ref, const char *type);
 JP_API void jp_chain_call(struct jp_chain *chain, const char *name, const char *method,
                           const struct jp_argument *args, size_t arg_count);
@@ -404,16 +412,16 @@ JP_API void jp_chain_append(struct jp_chain *chain, struct jp_chain *steps);
 
 /*
  * Sends the steps and waits for the answers. Afterwards the chain is empty except for its answers, and can be
- * used again. JP_CLIENT_REMOTE: a step failed; error->text names the step. Steps that use its result fail,
- * too; others run.
+ * used again. JP_CLIENT_REMOTE: a step failed; error->text names the step. Steps that use the result of a
+ * failed step fail, too; the other steps run.
  */
 JP_API enum jp_client_status jp_chain_send(struct jp_chain *chain, int timeout_ms,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* The answer of the step with that name, borrowed until the next send or the end of the chain; NULL: none.
  * The answer of a failed step is its error. */
 JP_API struct jp_answer *jp_chain_answer(const struct jp_chain *chain, const char *name);
-/* The error of the step that jp_chain_send failed with, even if the step has no name; borrowed likewise.
- * NULL: none. */
+/* The error of the step that made jp_chain_send fail, even if the step has no name. Borrowed until the next
+ * send or the end of the chain. NULL: no step failed. */
 JP_API const struct jp_answer *jp_chain_failure(const struct jp_chain *chain);
 
 /* ---- launching a peer ---- */
@@ -425,17 +433,17 @@ struct jp_launch_config {
   const char *program;            /* NULL: jpeer, searched in PATH */
   const char *class_path;         /* NULL: none */
   const char *const *jvm_options; /* NULL-terminated ("-Xmx1g"); NULL: none */
-  /* Of jpeer run (docs/flags.md), NULL-terminated. If they set no policy, everything is allowed, but only to
-   * this user. */
+  /* Options of jpeer run (docs/flags.md), NULL-terminated. If they set no policy, this user is allowed
+   * everything, and other users cannot connect. */
   const char *const *options;
   const char *main_class;       /* NULL: the peer runs no program, and waits for calls */
   const char *const *arguments; /* of the main class; NULL-terminated; NULL: none */
-  /* Receives output of the peer: from descriptor 1 or 2. Called on a thread of the library. NULL: the peer
-   * inherits stdout and stderr. */
+  /* Receives the output that the peer writes to descriptor 1 or 2. Called by a thread of the library. NULL:
+   * the peer inherits stdout and stderr. */
   void (*on_output)(void *context, int descriptor, struct jp_text bytes);
   void *output_context;
   int start_timeout_ms;                  /* 0: 30,000 */
-  const struct jp_client_config *client; /* of its connection; NULL: all zero */
+  const struct jp_client_config *client; /* configuration of the launch's connection; NULL: all zero */
   /* The peer's stdin; the caller still owns the descriptor. 0: /dev/null. To pass the caller's own stdin,
    * pass a dup() of it. The peer is not in the terminal's foreground process group, so it cannot read from
    * the terminal. */
@@ -455,8 +463,8 @@ JP_API struct jp_client *jp_peer_client(const struct jp_peer *peer);
 JP_API const char *jp_peer_url(const struct jp_peer *peer);
 JP_API int jp_peer_process_id(const struct jp_peer *peer);
 /* Waits until on_output has received everything that the peer had written before this call, at most 200 ms.
- * So the output that Java printed before it answered a request has been received. Costs one system call if
- * there is no output. Any thread. */
+ * As a result, the output that Java printed before it answered a request has been received. Costs one system
+ * call if there is no output. Any thread. */
 JP_API void jp_peer_await_output(struct jp_peer *peer);
 /* Waits at most timeout_ms for the end of the process. True: it has ended, and `how` is "exit status 1" or
  * "signal 9". Any thread, but not during jp_peer_stop. */
@@ -470,14 +478,14 @@ JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
 /*
  * Objects of the program that Java calls: a Comparator, a listener, a lambda. A callback is created here,
  * given to Java as an argument (jp_callback_argument) or as a result, and called through an interface of
- * Java. Over WebSocket and shared memory.
+ * Java. Callbacks work over WebSocket and shared memory.
  *
  * Java's calls arrive on the connection, so a thread must read it. A call runs on a thread that waits in
- * jp_client_call or jp_chain_send: on the thread whose requests gave the callback, if only one thread did and
- * still waits for one of them; otherwise on any waiting thread; otherwise in jp_client_process, on its
- * caller's thread. No lock is held, and other threads read during that time. A program without a waiting
- * thread or jp_client_process leaves Java waiting. Unless a callback belongs to one thread in this way, its
- * calls may run on several threads at once.
+ * jp_client_call or jp_chain_send: on the thread whose requests gave the callback, if only one thread gave it
+ * and still waits for one of these requests; otherwise on any waiting thread. If no thread waits, the call
+ * runs in jp_client_process, on the thread that calls jp_client_process. During the call no lock is held, and
+ * other threads read. If no thread of the program waits or calls jp_client_process, Java waits. Unless a
+ * callback belongs to one thread in this way, its calls may run on several threads at once.
  *
  * With by_origin the peer names the origin of a call. What Java does for a request then runs on the thread
  * that waits for this request in jp_client_call or jp_chain_send. All other calls (from the thread of a timer
@@ -485,29 +493,32 @@ JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
  * thread has to call. Requests that several threads send over one client count as served in order.
  *
  * Requests that the function makes before it has answered (calls, chains, notifications, jp_client_send) run
- * on the Java thread that waits for the answer: an ordinary request would wait for ever, queued after the
- * request that waits for the function. options.within names another call, or "" for none. Java may call back
- * during that time, on the same thread, as deep as the peer allows.
+ * on the Java thread that waits for the answer: an ordinary request would wait for ever, because it would be
+ * queued after the request that waits for the function. options.within names another call on whose thread
+ * they run, or "" for none. During such a request Java may call back on the same thread, as deep as the peer
+ * allows.
  */
 
 struct jp_callback_call; /* one call from Java */
 
 /*
- * Answers by jp_callback_return or a throwing function, before it returns, or later, after
- * jp_callback_answer_later. Without an answer Java gets a jpeer.peer.CallbackException. Calls of void methods
- * are answered, too. It may use the client, but not close it. It must not exit by longjmp or a C++ exception.
+ * The function of a callback. It answers the call by jp_callback_return or a jp_callback_throw function
+ * before it returns, or later if it has called jp_callback_answer_later. Without an answer Java gets a
+ * jpeer.peer.CallbackException. Calls of void methods are answered, too. The function may use the client, but
+ * not close it. It must not exit by longjmp or a C++ exception.
  */
 typedef void jp_callback_function(void *context, struct jp_callback_call *call);
 
 struct jp_callback_config {
   size_t size;                   /* sizeof(struct jp_callback_config) */
   const char *const *interfaces; /* NULL-terminated; NULL: the parameter's type */
-  bool has_arity;                /* selects among overloads, as a lambda does: */
+  bool has_arity;                /* `arity` is valid; it selects among overloads, as a lambda's does */
   int arity;                     /* the number of parameters of the interface's only method */
   const char *const *overrides;  /* default methods that are called here, too; NULL-terminated; NULL: none */
   bool oneway;                   /* calls of void methods are events: Java does not wait for them */
-  bool borrow;                   /* the refs in its arguments end with the answer. Not with oneway */
-  bool by_origin;                /* a waiting thread runs only the calls that its requests cause */
+  /* the refs in the arguments of a call end with its answer; not with oneway */
+  bool borrow;
+  bool by_origin; /* a waiting thread runs only the calls that its requests cause */
   jp_callback_function *function;
   /* Called once, when the callback is neither running nor callable any more. NULL: none. */
   void (*released)(void *context);
@@ -515,11 +526,11 @@ struct jp_callback_config {
 };
 
 /*
- * Creates an object that Java can hold. The object ends when three conditions hold: the program has released it
- * (jp_callback_release); Java has released it, or the connection has ended; no call of it runs. Then `released`
- * is called by the library function that notices the end, on that function's thread, with no lock held; it may
- * use the client, but not close it. JP_CLIENT_UNSUPPORTED: the transport has no callbacks; or oneway in a
- * client with jp_client_config.process.
+ * Creates an object that Java can hold. The object ends when three conditions hold: the program has released
+ * it (jp_callback_release); Java has released it, or the connection has ended; no call of it runs. The
+ * library function that notices the end then calls `released` on its own thread, with no lock held.
+ * `released` may use the client, but not close it. JP_CLIENT_UNSUPPORTED: the transport has no callbacks; or
+ * oneway in a client with jp_client_config.process.
  *
  * Java's references end with the connection. On a new connection of a reconnecting client the callback can be
  * given again, as a new object for Java; the old Java object throws.
@@ -533,51 +544,54 @@ JP_API enum jp_client_status jp_callback_create(struct jp_client *client,
  * thread, even after jp_client_close. */
 JP_API void jp_callback_release(struct jp_callback *callback);
 /*
- * Undoes one jp_callback_release, if `released` has not been called: the program may give the callback again,
- * as the same object for Java. False: the callback has ended, and `released` was called or will be called
- * soon. Only for a callback with `released`, before that function returns.
+ * Undoes one jp_callback_release, if `released` has not been called. The program may then give the callback
+ * again, and Java gets the same object. False: the callback has ended, and `released` was called or will be
+ * called soon. Only for a callback with `released`, before that function returns.
  */
 JP_API bool jp_callback_keep(struct jp_callback *callback) JP_CLIENT_MUST_CHECK;
 
 /* The context of its jp_callback_config. */
 JP_API void *jp_callback_context(const struct jp_callback *callback);
 
-/* The results of these functions are borrowed until the function has returned and the call is answered. The
- * interface is the one that declares the method. */
+/* The results of these functions are borrowed until the function has returned and the call is answered.
+ * jp_callback_interface returns the interface that declares the method. */
 JP_API const char *jp_callback_interface(const struct jp_callback_call *call);
 JP_API const char *jp_callback_method(const struct jp_callback_call *call);
 JP_API size_t jp_callback_argument_count(const struct jp_callback_call *call);
-/* Must not be freed; jp_ref_keep keeps its object (not for a callback that borrows). NULL: no such
- * argument. */
+/* An argument of the call. It must not be freed; jp_ref_keep keeps its object, unless the callback borrows.
+ * NULL: the call does not have that many arguments. */
 JP_API const struct jp_answer *jp_callback_argument_at(const struct jp_callback_call *call, size_t index);
-/* The declared type of the parameter, to distinguish overloads. NULL: no such argument. */
+/* The declared type of the parameter, to distinguish overloads. NULL: the call does not have that many
+ * arguments. */
 JP_API const char *jp_callback_parameter_type(const struct jp_callback_call *call, size_t index);
 /* The client whose connection the call arrived on. With jp_client_config.process this may be another client than the
  * creator of the callback. */
 JP_API struct jp_client *jp_callback_client(const struct jp_callback_call *call);
-/* For jp_options.within, until the call is answered. NULL: an event, which has no answer. */
+/* For jp_options.within, until the call is answered. NULL: the call is an event, and gets no answer. */
 JP_API const char *jp_callback_id(const struct jp_callback_call *call);
 
-/* Called in the function: the call is answered after the function has returned, by any thread, and ends with
- * its answer. A call that is never answered leaves Java waiting, and the client in memory. */
+/* Called in the function of a callback: any thread may answer the call after the function has returned. The
+ * call ends with its answer. A call that is never answered leaves Java waiting, and the client in memory. */
 JP_API void jp_callback_answer_later(struct jp_callback_call *call);
 
 /*
- * Answers with a value. value: converted to the method's return type; NULL: null, also for void methods.
- * JP_CLIENT_OK: the answer was written, or the call is an event. JP_CLIENT_CLOSED: the connection of the call
- * has ended, and the call with it. After other errors the call is still open: JP_CLIENT_INVALID (an invalid
- * value, or already answered), JP_CLIENT_NO_MEMORY.
+ * Answers with a value. value is converted to the method's return type; NULL: null, which is also the value
+ * for void methods. JP_CLIENT_OK: the answer was written, or the call is an event. JP_CLIENT_CLOSED: the
+ * connection of the call has ended, and the call with it. JP_CLIENT_INVALID: the value is invalid, or the
+ * call was answered already. JP_CLIENT_NO_MEMORY. After these two errors a call without an answer is still
+ * open.
  */
 JP_API enum jp_client_status jp_callback_return(struct jp_callback_call *call,
                                                 const struct jp_argument *value,
                                                 struct jp_client_error *error);
-/* Throws a new throwable of that class; the policy checks it as `new`. throwable_type NULL, or denied: a
- * jpeer.peer.CallbackException. message: UTF-8, may be NULL. Fails as jp_callback_return. */
+/* Throws a new throwable of that class, if the policy allows `new` for the class. If the policy denies it, or
+ * throwable_type is NULL, throws a jpeer.peer.CallbackException. message: UTF-8, may be NULL. Fails as
+ * jp_callback_return. */
 JP_API enum jp_client_status jp_callback_throw(struct jp_callback_call *call, const char *throwable_type,
                                                const char *message, struct jp_client_error *error);
 /* A stack frame of the program, shown by Java as "at CLASS.METHOD(FILE:LINE)". */
 struct jp_thrown_frame {
-  const char *class_name; /* "" if there is none; so are the texts below */
+  const char *class_name; /* "" if there is none; the same holds for the texts below */
   const char *method;
   const char *file; /* NULL: none */
   int line;         /* below 0: none */
@@ -592,14 +606,14 @@ enum {
 struct jp_thrown {
   size_t size;                          /* sizeof(struct jp_thrown) */
   const struct jp_ref *object;          /* a throwable that the peer holds; NULL: a new one */
-  const char *type;                     /* of the new throwable; NULL: jpeer.peer.CallbackException */
+  const char *type;                     /* class of the new throwable; NULL: jpeer.peer.CallbackException */
   const char *message;                  /* NULL: none */
   const struct jp_thrown_frame *frames; /* innermost first; placed before the frames that Java adds */
   size_t frame_count;
   const struct jp_thrown *cause; /* for a throwable without a cause; NULL: none */
 };
 
-/* As jp_callback_throw, with frames and causes. JP_CLIENT_INVALID: too many of them. */
+/* Throws as jp_callback_throw does, with frames and causes. JP_CLIENT_INVALID: too many frames or causes. */
 JP_API enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call,
                                                   const struct jp_thrown *thrown,
                                                   struct jp_client_error *error);
@@ -612,35 +626,35 @@ JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *c
 
 /*
  * The library for foreign functions (ctypes, koffi, fiddle): only numbers, pointers and NUL-terminated texts,
- * with requests and configurations as JSON. Of the functions above, those without structs by value can be
- * used as well: jp_answer_kind, _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _epoch,
- * _release, jp_client_close, jp_peer_client, _stop. docs/c-client.md, "Other languages", has programs.
+ * with requests and configurations as JSON. The functions above that have no structs by value can be used as
+ * well: jp_answer_kind, _type, _integer, _ref, _error_code, _free, jp_ref_keep, _number, _epoch, _release,
+ * jp_client_close, jp_peer_client, _stop. docs/c-client.md, "Other languages", has programs.
  */
 
-/* For the parameter `error` of all functions; reusable. NULL: no memory. */
+/* Makes an error for the parameter `error` of all functions. It can be used again. NULL: no memory. */
 JP_API struct jp_client_error *jp_client_error_create(void);
 JP_API void jp_client_error_destroy(struct jp_client_error *error);
-/* Of the last function that failed with this error. */
+/* The status of the last function that failed with this error. */
 JP_API enum jp_client_status jp_client_error_status(const struct jp_client_error *error);
 JP_API const char *jp_client_error_text(const struct jp_client_error *error);
 
-/* As jp_client_open and jp_launch. config: a JSON object with the members of struct jp_client_config or
- * struct jp_launch_config, except functions: {"reconnects": true}; NULL: {}. */
+/* The same as jp_client_open and jp_launch, with config as text. config: a JSON object with the members of
+ * struct jp_client_config or struct jp_launch_config, except functions: {"reconnects": true}; NULL: {}. */
 JP_API enum jp_client_status jp_client_open_json(const char *url, const char *config,
                                                  struct jp_client **client,
                                                  struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 JP_API enum jp_client_status jp_launch_json(const char *config, struct jp_peer **peer,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * As jp_client_call, for a request as in docs/protocol.md, {"method": "call", "params": {...}, "options":
- * {...}}; the library chooses its id. Objects are named by jp_ref_number, as long as a handle exists: {"ref":
- * 42}. With a member "epoch", the 16 hexadecimal digits of jp_ref_epoch, the request fails with JP_CLIENT_STALE
- * if the peer has been started again, as with handles. Not for binary messages.
+ * Calls as jp_client_call does. text is a request as in docs/protocol.md, {"method": "call", "params": {...},
+ * "options": {...}}, without an id, which the library chooses. Objects are named by jp_ref_number, as long as
+ * a handle exists: {"ref": 42}. With a member "epoch", the 16 hexadecimal digits of jp_ref_epoch, the request
+ * fails with JP_CLIENT_STALE if the peer has been started again, as with handles. Not for binary messages.
  */
 JP_API enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,
                                                  int timeout_ms, struct jp_answer **answer,
                                                  struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* As jp_answer_text, and the text of jp_answer_json: NULL if there is none. NUL-terminated; *length, which
+/* The same texts as jp_answer_text and jp_answer_json; NULL if there is none. NUL-terminated; *length, which
  * may be NULL, does not count the NUL. */
 JP_API const char *jp_answer_text_of(const struct jp_answer *answer, size_t *length);
 JP_API const char *jp_answer_json_of(const struct jp_answer *answer, size_t *length);

@@ -22,8 +22,8 @@ JP_API json_t *jp_request_tree(const struct jp_request *request, const json_t *i
  * it. */
 JP_API json_t *jp_answer_tree(const struct jp_answer *answer) JP_CLIENT_MUST_CHECK;
 /*
- * jp_answer_take_ref for trees: the handle for an object {"ref": N} of jp_answer_tree; the caller releases
- * it. NULL: not such an object.
+ * Like jp_answer_take_ref, for trees: the handle for an object {"ref": N} of jp_answer_tree. The caller
+ * releases the handle. NULL: the object has another form.
  */
 JP_API struct jp_ref *jp_answer_take_ref_tree(struct jp_answer *answer,
                                               const json_t *value) JP_CLIENT_MUST_CHECK;

@@ -6,7 +6,7 @@
  *
  * A server passes each message to jp_jsonrpc_handle with a handler. The library handles parse errors, invalid
  * requests, ids, notifications and batches; the handler gets a method and its params and writes a result or
- * an error. A client builds messages with struct jp_jsonrpc_client, which matches the answers to them.
+ * an error. A client builds messages with struct jp_jsonrpc_client, which also matches answers to requests.
  *
  * Threads: there is no global state. jp_jsonrpc_handle may run on any number of threads at once, with the
  * same configuration and handler. A writer and a client are used by one thread at a time.
@@ -32,7 +32,7 @@ JP_API int jp_jsonrpc_library_version(void);
 
 enum jp_jsonrpc_status {
   JP_JSONRPC_OK = 0,
-  JP_JSONRPC_NO_REPLY, /* there is no reply: the message had only notifications */
+  JP_JSONRPC_NO_REPLY, /* no reply is sent, because the message had only notifications */
   JP_JSONRPC_INVALID,  /* the input is invalid */
   JP_JSONRPC_NO_MEMORY
 };
@@ -60,7 +60,7 @@ struct jp_text {
 /* ---- values ---- */
 
 enum jp_json_kind {
-  JP_JSON_ABSENT, /* there is no such value */
+  JP_JSON_ABSENT, /* the value does not exist */
   JP_JSON_NULL,
   JP_JSON_TRUE,
   JP_JSON_FALSE,
@@ -70,7 +70,7 @@ enum jp_json_kind {
   JP_JSON_OBJECT
 };
 
-/* A value in the text of a valid message. It is read in place; there is no tree. */
+/* A value in the text of a valid message. The text is read in place; no tree is built. */
 struct jp_json {
   enum jp_json_kind kind;
   struct jp_text text; /* its JSON */
@@ -78,9 +78,10 @@ struct jp_json {
 
 /* The number of elements of an array or members of an object, in linear time. 0 for other kinds. */
 JP_API size_t jp_json_count(struct jp_json value);
-/* Absent if the value is not an array, or shorter. */
+/* The element at the index; absent if the value is not an array, or has no such element. */
 JP_API struct jp_json jp_json_at(struct jp_json array, size_t index);
-/* Absent if the value is not an object, or has no such member. If a name is repeated, its last value. */
+/* The member's value; absent if the value is not an object, or does not have the member. If a name is
+ * repeated, the last value counts. */
 JP_API struct jp_json jp_json_member(struct jp_json object, const char *name);
 
 /* False if the value has another kind or does not fit; *out is then unchanged. */
@@ -88,9 +89,8 @@ JP_API bool jp_json_integer(struct jp_json value, int64_t *out);
 JP_API bool jp_json_number(struct jp_json value, double *out);
 JP_API bool jp_json_boolean(struct jp_json value, bool *out);
 /*
- * Copies a string, unescaped and NUL-terminated, into out, and returns its length. As snprintf does, cuts it
- * if it is longer than size - 1. SIZE_MAX: not a string, or no memory. size may be 0. The string may contain
- * NULs.
+ * Copies a string, unescaped and NUL-terminated, into out, and returns its length. A text longer than size -
+ * 1 is cut, as by snprintf. SIZE_MAX: not a string, or no memory. size may be 0. The string may contain NULs.
  */
 JP_API size_t jp_json_string(struct jp_json value, char *out, size_t size);
 
@@ -102,7 +102,7 @@ struct jp_json_cursor {
 };
 
 JP_API struct jp_json_cursor jp_json_enter(struct jp_json array_or_object);
-/* False at the end. key, which may be NULL, is the name of the member as a string value; absent in an
+/* False at the end. *key (key may be NULL) is the name of the member as a string value; absent in an
  * array. */
 JP_API bool jp_json_next(struct jp_json_cursor *cursor, struct jp_json *key, struct jp_json *value);
 
@@ -123,7 +123,7 @@ JP_API struct jp_json_writer *jp_json_writer_create(void);
 JP_API void jp_json_writer_destroy(struct jp_json_writer *writer);
 /* Empties a writer of jp_json_writer_create. */
 JP_API void jp_json_writer_clear(struct jp_json_writer *writer);
-/* The JSON written so far; data NULL: no memory. Valid until the next change. */
+/* The JSON that was written so far; data NULL: no memory. Valid until the writer is changed. */
 JP_API struct jp_text jp_json_writer_text(const struct jp_json_writer *writer);
 
 JP_API void jp_json_write_null(struct jp_json_writer *writer);
@@ -151,8 +151,8 @@ struct jp_jsonrpc_call;
 /*
  * Runs one request. Returns 0 after it has answered by jp_jsonrpc_result or jp_jsonrpc_error. Any other value
  * is an internal failure: the answer is -32603, the text of jp_jsonrpc_fail is logged, and the rest of the
- * batch is handled. The same holds for a handler without an answer or with invalid JSON. It must not throw
- * exceptions.
+ * batch is handled. The same happens if the handler has written no answer, or invalid JSON. The handler must
+ * not throw exceptions.
  */
 typedef int jp_jsonrpc_handler(void *context, struct jp_jsonrpc_call *call);
 
@@ -161,18 +161,19 @@ JP_API struct jp_text jp_jsonrpc_method(const struct jp_jsonrpc_call *call); /* 
 JP_API struct jp_json jp_jsonrpc_params(const struct jp_jsonrpc_call *call);
 /* The parameter at the position if params are an array, or with the name if they are an object. */
 JP_API struct jp_json jp_jsonrpc_param(const struct jp_jsonrpc_call *call, size_t position, const char *name);
-/* The JSON of the id; absent if there is none. */
+/* The JSON of the id; absent if the request has no id. */
 JP_API struct jp_json jp_jsonrpc_id(const struct jp_jsonrpc_call *call);
 /* True: the answer is not sent. */
 JP_API bool jp_jsonrpc_is_notification(const struct jp_jsonrpc_call *call);
 /* A string value, unescaped, valid as long as the call; data NULL: not a string, or no memory. */
 JP_API struct jp_text jp_jsonrpc_string(struct jp_jsonrpc_call *call, struct jp_json value);
 
-/* Begins the result, replacing an earlier result or error; one value must be written. */
+/* Begins the result, which replaces an earlier result or error. The handler must write one value. */
 JP_API struct jp_json_writer *jp_jsonrpc_result(struct jp_jsonrpc_call *call);
-/* Begins an error, likewise. One value may be written: its data. message NULL: the code's standard text. */
+/* Begins an error, which replaces an earlier result or error. The handler may write one value, the error's
+ * data. message NULL: the code's standard text. */
 JP_API struct jp_json_writer *jp_jsonrpc_error(struct jp_jsonrpc_call *call, int code, const char *message);
-/* Sets the reason of a failure, for the log; returns -1, for the handler to return. */
+/* Sets the reason of a failure for the log. Returns -1, which the handler then returns. */
 JP_API int jp_jsonrpc_fail(struct jp_jsonrpc_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -182,9 +183,9 @@ JP_API int jp_jsonrpc_fail(struct jp_jsonrpc_call *call, const char *format, ...
  */
 struct jp_json_codec {
   void *context;
-  /* Makes the tree of a value; NULL: it cannot. */
+  /* Makes the tree of a value; NULL: the codec cannot represent the value. */
   void *(*decode)(void *context, struct jp_text json);
-  /* Writes one value; other than 0: it cannot. */
+  /* Writes one value. Returns 0; any other result: the tree cannot be written as JSON. */
   int (*encode)(void *context, const void *tree, struct jp_json_writer *writer);
   void (*release)(void *context, void *tree);
 };
@@ -192,8 +193,8 @@ struct jp_json_codec {
 /* The params as a tree of the codec, released after the handler. NULL: there are none, or the codec cannot
  * make the tree. Needs a codec in the configuration. */
 JP_API void *jp_jsonrpc_params_tree(struct jp_jsonrpc_call *call);
-/* Sets the result. Takes ownership of the tree, even on failure. Returns 0, or -1 for the handler to
- * return. */
+/* Sets the result. Takes ownership of the tree, even on failure. Returns 0, or -1 on failure, which the
+ * handler then returns. */
 JP_API int jp_jsonrpc_result_tree(struct jp_jsonrpc_call *call, void *tree);
 /* Sets an error with its data. Takes ownership of the tree; NULL: no data. */
 JP_API int jp_jsonrpc_error_tree(struct jp_jsonrpc_call *call, int code, const char *message, void *data);
@@ -208,8 +209,8 @@ struct jp_jsonrpc_config {
   void *log_context;
   /*
    * Calls run(items[i]) for every i, in any order and on any threads, and returns when all calls have ended.
-   * It gets the requests of a batch, so that they can run in parallel. The answers keep the order of the
-   * requests. NULL: one after the other.
+   * The items are the requests of a batch, which can run in parallel in this way. The answers keep the order
+   * of the requests. NULL: the requests run one after the other.
    */
   void (*map)(void *context, void (*run)(void *item), void *const *items, size_t count);
   void *map_context;
@@ -285,8 +286,9 @@ struct jp_jsonrpc_answer {
 };
 
 /*
- * Reads an answer or a batch of answers, and reports each; a request is answered once. JP_JSONRPC_INVALID:
- * the text or some answers are not valid JSON-RPC 2.0; the other answers were reported.
+ * Reads an answer or a batch of answers, and reports each answer. A second answer to a request is reported as
+ * unknown. JP_JSONRPC_INVALID: the text or some answers are not valid JSON-RPC 2.0; the other answers were
+ * reported.
  */
 JP_API enum jp_jsonrpc_status
 jp_jsonrpc_client_receive(struct jp_jsonrpc_client *client, struct jp_text text,

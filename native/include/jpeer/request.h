@@ -2,8 +2,8 @@
 #define JPEER_PUBLIC_REQUEST_H
 /*
  * Requests of libjpeer-client: values for Java, and requests with them. The functions here fill structs
- * without allocating, and the structs borrow their parts. jpeer/client.h sends requests; the functions at the
- * end of this file write them, for programs with their own transport.
+ * without allocating, and the structs borrow their parts. The functions of jpeer/client.h send requests. The
+ * functions at the end of this file write requests as messages, for programs with their own transport.
  *
  * Threads: pure functions, any thread.
  */
@@ -90,9 +90,9 @@ struct jp_argument {
     } array;
     const struct jp_callback *callback;
   } as;
-  /* For an ARRAY: the primitive type of its elements, if the array in Java may have another element type;
-   * NULL: that of `type`. For a LIST or MAP: "long" or "java.math.BigInteger", the type of bare integers
-   * without a declared type; NULL: the type depends on their size. */
+  /* For an ARRAY: the primitive type of the given elements, if the array in Java may have another element
+   * type; NULL: the element type of `type`. For a LIST or MAP: "long" or "java.math.BigInteger", the type of
+   * bare integers without a declared type; NULL: the type depends on their size. */
   const char *elements;
   /* For a MAP: the primitive type, or "java.math.BigInteger", of keys without a declared type; NULL:
    * Strings. */
@@ -107,7 +107,8 @@ struct jp_entry {
 
 /* The arguments of a call, as two parameters: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS.
  * The list lives as long as its block (C11, 6.5.2.5): a function cannot return a request that borrows it. In
- * C++ such a list would end with its statement; the end of this file defines the macro for C++. */
+ * C++ a list made in this way would end with its statement; the end of this file defines the macro for
+ * C++. */
 #ifndef __cplusplus
 #define JP_ARGUMENTS(...)                                                                                    \
   ((const struct jp_argument[]){__VA_ARGS__}),                                                               \
@@ -221,7 +222,7 @@ static inline struct jp_argument jp_text_of_type(const char *type, const char *u
   return made;
 }
 
-/* null; the type, which may be NULL, selects among overloads. */
+/* The value null. type selects among overloads, and may be NULL. */
 static inline struct jp_argument jp_null(const char *type)
 {
   return jp_make_argument(JP_ARGUMENT_NULL, type);
@@ -269,7 +270,7 @@ static inline struct jp_argument jp_map(const char *type, const struct jp_entry 
 }
 
 /* type: "byte[]", "int[]", "double[]" or another array of primitives; elements: in C's representation (char:
- * uint16_t; boolean: one byte, 0 or 1). They are sent packed (base64), not one by one. */
+ * uint16_t; boolean: one byte, 0 or 1). The elements are sent as one base64 text, not one by one. */
 static inline struct jp_argument jp_array(const char *type, const void *elements, size_t count)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_ARRAY, type);
@@ -278,9 +279,9 @@ static inline struct jp_argument jp_array(const char *type, const void *elements
   return made;
 }
 
-/* Elements for a parameter that is an array of any primitive type: of the given element type if possible,
- * otherwise of another type that holds all values exactly; floats and doubles are rounded. element: "int",
- * "double", ... */
+/* Elements for a parameter that is an array of any primitive type. The array in Java has the given element
+ * type if possible, otherwise another type that holds all values exactly; but floats and doubles may be
+ * rounded. element: "int", "double", ... */
 static inline struct jp_argument jp_elements(const char *element, const void *elements, size_t count)
 {
   struct jp_argument made = jp_make_argument(JP_ARGUMENT_ARRAY, NULL);
@@ -307,7 +308,7 @@ static inline struct jp_argument jp_callback_argument(const struct jp_callback *
   return made;
 }
 
-/* The same argument with another declared type, which selects among overloads, as a cast does. */
+/* The same argument with another declared type. The type selects among overloads, as a cast does in Java. */
 static inline struct jp_argument jp_as_type(const char *type, struct jp_argument argument)
 {
   argument.type = type;
@@ -325,8 +326,10 @@ enum jp_operation {
   JP_META,
   JP_FETCH,    /* jpeer.fetch */
   JP_DESCRIBE, /* jpeer.describe */
-  JP_ASSEMBLE, /* jpeer.assemble: the argument is a piece of `instance`, or the first one; it has a type */
-  JP_METHOD    /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+  /* jpeer.assemble: the argument is a piece of `instance`, or the first piece of a new object; the argument
+   * has a type */
+  JP_ASSEMBLE,
+  JP_METHOD /* any other method of JSON-RPC: a member by its own name, rpc.discover */
 };
 
 /* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */
@@ -350,7 +353,7 @@ struct jp_request {
   enum jp_operation operation;
   const char *type;               /* the class; NULL: the instance's own class */
   const char *member;             /* a method or field; for CONTROL, META and METHOD the method */
-  struct jp_argument instance;    /* JP_ARGUMENT_NONE: a static member */
+  struct jp_argument instance;    /* JP_ARGUMENT_NONE: the member is static */
   const struct jp_argument *args; /* for PUT: the value */
   size_t arg_count;
   const struct jp_options *options; /* NULL: none */
@@ -395,7 +398,8 @@ static inline struct jp_request jp_build_class_method_call(const char *type, con
 }
 
 /* instance: jp_object(ref), jp_object_number(42), jp_named("list") in a chain, or a value with a type. type:
- * a class or interface of it; NULL: its own class. The same holds for instance fields. */
+ * a class or interface of the instance; NULL: the instance's own class. The functions for instance fields
+ * have the same parameters. */
 static inline struct jp_request jp_build_instance_method_call(const char *type, const char *method,
                                                               struct jp_argument instance,
                                                               const struct jp_argument *args,
@@ -422,7 +426,7 @@ static inline struct jp_request jp_build_instance_field_get(const char *type, st
   return made;
 }
 
-/* *value is borrowed like arguments. */
+/* *value is borrowed, as arguments are. */
 static inline struct jp_request jp_build_static_field_put(const char *type, const char *field,
                                                           const struct jp_argument *value)
 {
@@ -515,7 +519,7 @@ static inline struct jp_request jp_build_describe(struct jp_argument instance)
   return made;
 }
 
-/* The same for a class, with its static members. */
+/* Describes a class and its static members. The answer is JSON. */
 static inline struct jp_request jp_build_describe_type(const char *type)
 {
   return jp_make_request(JP_DESCRIBE, type, NULL);
@@ -546,9 +550,9 @@ JP_API enum jp_client_status jp_request_write_json(const struct jp_request *requ
                                                    struct jp_json_writer *writer,
                                                    struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * The same as a binary message (docs/binary.md). session: 16 bytes, or NULL; message_id: the reply contains
- * it. Returns the length in *length, and writes the message if it fits: call with size 0 to get the length.
- * JP_CLIENT_UNSUPPORTED: the binary form cannot express the request.
+ * Writes the request as a binary message (docs/binary.md). session: 16 bytes, or NULL; message_id: the reply
+ * contains it. Returns the length in *length, and writes the message if it fits: call with size 0 to get the
+ * length. JP_CLIENT_UNSUPPORTED: the binary form cannot express the request.
  */
 JP_API enum jp_client_status jp_request_write_binary(const struct jp_request *request,
                                                      const uint8_t session[16], const char *message_id,
@@ -565,11 +569,11 @@ JP_API enum jp_client_status jp_request_write_binary(const struct jp_request *re
  *   auto add = jp_build_class_method_call("java.lang.Math", "max", JP_ARGUMENTS(jp_int(5), jp_int(3)));
  *   jp_client_call(client, &add, ...);
  *
- * Such a request contains its arguments, and is copied and returned with them. It is not a struct jp_request,
- * which would borrow them from a temporary array: `struct jp_request add = ...` does not compile. The parts
- * of the arguments (texts, the items of lists) are borrowed as in C: jp_list(NULL, JP_ARGUMENTS(...)) does
- * not compile, because the items would end with the statement. `const auto items = JP_ARGUMENTS(...)` and
- * jp_list(NULL, items) does. (jpeer/client.hpp is the library for C++.)
+ * Such a request contains its arguments, and is copied and returned with them. Its type is not struct
+ * jp_request, which would borrow the arguments from a temporary array: `struct jp_request add = ...` does not
+ * compile. The parts of the arguments (texts, the items of lists) are borrowed as in C: jp_list(NULL,
+ * JP_ARGUMENTS(...)) does not compile, because the items would end with the statement. `const auto items =
+ * JP_ARGUMENTS(...)` and jp_list(NULL, items) does. (jpeer/client.hpp is the library for C++.)
  */
 #define JP_ARGUMENTS(...) (jp_make_arguments(__VA_ARGS__))
 

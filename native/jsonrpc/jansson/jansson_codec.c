@@ -45,6 +45,7 @@ enum jp_jsonrpc_status jp_jansson_handle(const struct jp_jsonrpc_config *config,
 json_t *jp_jansson_parse_error(void)
 {
   void *tree;
-  (void)jp_jsonrpc_parse_error_tree(&jp_jsonrpc_jansson, &tree); /* NULL means the same as the status */
+  /* the result is ignored: it is not JP_JSONRPC_OK exactly if tree is NULL */
+  (void)jp_jsonrpc_parse_error_tree(&jp_jsonrpc_jansson, &tree);
   return tree;
 }

@@ -1,8 +1,9 @@
 #ifndef JPEER_NET_ADMISSION_ADMISSION_H
 #define JPEER_NET_ADMISSION_ADMISSION_H
 /*
- * Who may use the Unix sockets of the peer: its own user (the effective one), and the users and members of groups that
- * the command line admits. root is a user like any other. Everyone who is admitted is the same principal, `owner`.
+ * Who may use the Unix sockets of the peer: its own user (the effective one), and the users and members of
+ * groups that the command line admits. root is admitted only if it is one of these users. All admitted users
+ * are the same principal, `owner`.
  *
  * ZeroMQ has the same rule as libzmq's filters (zeromq_listen_on). Constant data after the start; any thread.
  */
@@ -20,7 +21,8 @@ struct admission {
   gid_t groups[ADMISSION_MAX];
 };
 
-/* The process at the other end of a Unix socket, when it connected: its effective user and group. */
+/* The process at the other end of a Unix socket, with the effective user and group that it had when it
+ * connected. */
 struct admission_client {
   uid_t user; /* (uid_t)-1: unknown */
   gid_t group;

@@ -39,8 +39,8 @@ struct rpc_address client_address_of_socket(const struct sockaddr_storage *socke
   }
 }
 
-/* libzmq writes "localhost:USER:GROUP:PROCESS", where the first word is what getnameinfo returns for a Unix socket.
- * Without sscanf, because each turn of a client reads its address. */
+/* libzmq writes "localhost:USER:GROUP:PROCESS", where the first word is what getnameinfo returns for a Unix
+ * socket. sscanf is not used, because it would be too slow: the address is read in each turn of a client. */
 static struct rpc_address read_unix_client(const char *text)
 {
   enum { NUMBERS = 3, DIGITS_MAX = 10 };
@@ -61,7 +61,7 @@ struct rpc_address client_address_of_text(const char *text)
   char number[INET6_ADDRSTRLEN];
   struct in_addr v4;
   struct in6_addr v6;
-  size_t length = text == NULL ? 0 : strcspn(text, "%"); /* the name of an interface follows */
+  size_t length = text == NULL ? 0 : strcspn(text, "%"); /* the name of an interface follows the '%' */
   if (length == 0)
     return (struct rpc_address){0};
   if (length >= sizeof number)

@@ -1,10 +1,10 @@
 #ifndef JPEER_NET_ADMISSION_REFUSALS_H
 #define JPEER_NET_ADMISSION_REFUSALS_H
 /*
- * The connections of clients that were refused before anything was read. Each has been sent the reason, and stays open
- * for a moment: a client that is still sending its request when its connection closes gets an error of the system in
- * place of the reason. Their number is bounded: when there are too many, the oldest is closed at once, so that no flood
- * of them uses up descriptors.
+ * The connections of clients that were refused before anything was read. Each connection has been sent the
+ * reason, and is kept open for a moment: a client that is still sending its request when its connection
+ * closes gets an error of the system in place of the reason. Their number is bounded: when there are too
+ * many, the oldest is closed at once, so that a flood of refused connections does not use up descriptors.
  *
  * Not thread-safe: the owner has a lock.
  */
@@ -26,9 +26,9 @@ struct refusals {
   } kept[REFUSALS_MAX];
 };
 
-/* Takes fd, which does not block; sends the answer and ends the output. now_ms: clock_now_ms. */
+/* Takes fd, sends the answer and ends the output. fd must be non-blocking. now_ms: clock_now_ms. */
 void refusals_add(struct refusals *refusals, int fd, struct text answer, int64_t now_ms);
-/* Closes those whose time is over. True: some remain, call it again soon. */
+/* Closes the connections whose time has passed. True: some remain, call it again soon. */
 bool refusals_tick(struct refusals *refusals, int64_t now_ms);
 /* Closes all. */
 void refusals_close(struct refusals *refusals);

@@ -20,11 +20,12 @@
 
 enum {
   READ_SIZE = 16 * 1024,
-  READ_SIZE_LARGE = 128 * 1024, /* inside a message that has READ_SIZE bytes already */
+  READ_SIZE_LARGE = 128 * 1024, /* used inside a message that has READ_SIZE bytes already */
   PART_SIZE = 64 * 1024,        /* of a streamed answer */
   PARTS_UNSENT_MAX = 256 * 1024,
   LINGER_MS = 2000,
-  /* When the peer ends: for a client that has received its answers, or does not read. */
+  /* When the peer ends, a connection may linger for this time if the client has received its answers, or does
+   * not read. */
   DRAIN_LINGER_MS = 200,
   PROBE_AGAIN_MS = 10000, /* between two probes: a client that has sent its FIN may close the socket later */
   IGNORABLE_MAX = 256,    /* bytes: longer than a close frame */
@@ -422,11 +423,11 @@ void connection_close_client(struct connection *connection, struct crew_member *
 
 void connection_drop_message(struct connection *connection)
 {
-  if (connection->duplex == NULL) /* else `message` has the next message already */
+  if (connection->duplex == NULL) /* with a duplex, `message` has the next message already */
     buffer_clear(&connection->message);
 }
 
-/* The service counts all answers, so messages that were refused without the service are reported to it. */
+/* Reports a message that was refused without the service, because the service counts all answers. */
 static void report_refusal(const struct connection *connection, const struct crew_member *member,
                            const struct crew_message *message, enum crew_served served)
 {
@@ -436,8 +437,8 @@ static void report_refusal(const struct connection *connection, const struct cre
     service->refused(service->context, message->client, message->text);
 }
 
-/* The watcher as an owner has no worker and does not mark the call, because only the watcher itself visits
- * connections. */
+/* If the watcher is the owner, it has no worker and does not mark the call, because only the watcher itself
+ * visits connections. */
 static void enter_service(struct connection *connection, struct crew_member *member)
 {
   const bool has_duplex = connection->duplex != NULL;
@@ -455,7 +456,7 @@ static void enter_service(struct connection *connection, struct crew_member *mem
     pthread_mutex_unlock(&connection->lock);
 }
 
-/* The connection may have got a duplex during the call: then the call is shared. Returns who has answered the
+/* If the connection has got a duplex during the call, the call is shared. Returns who has answered the
  * message. */
 static enum connection_answerer leave_service(struct connection *connection, enum crew_served served)
 {
@@ -588,7 +589,8 @@ static bool must_hand_over(const struct connection *connection, const struct cre
   return pinned != member && (pinned != NULL || atomic_load(&member->pinned) != NULL);
 }
 
-/* member: NULL: any member serves the connection. The previous pinned member leaves. Under the lock. */
+/* member NULL: any member serves the connection from now on. The previous pinned member leaves. The caller
+ * holds the lock. */
 static void set_pinned(struct connection *connection, struct crew_member *member)
 {
   struct crew_member *before = get_pinned_member(connection);
@@ -629,7 +631,8 @@ enum crew_pinned_next connection_await(struct crew_source *source, struct crew_m
   if (get_pinned_member(connection) != member) {
     next = CREW_PINNED_ENDS;
   } else if (connection_is_unowned(
-                 connection)) { /* else the owner wakes this member at the end of its turn */
+                 /* if the connection has an owner, the owner wakes this member at the end of its turn */
+                 connection)) {
     next = connection->is_due ? CREW_PINNED_TURN : CREW_PINNED_WAITS;
     *fd = connection->pinned_events != 0 ? connection->fd : -1;
     *events = (short)connection->pinned_events;
@@ -653,7 +656,8 @@ static bool acquire_connection(struct connection *connection, const struct crew_
     connection->is_due = true;
     crew_wake(pinned);
   } else if (taken && pinned == NULL && atomic_load(&member->pinned) != NULL) {
-    taken = false; /* it was pinned to this member, which leaves; another member gets its next event */
+    /* the connection was pinned to this member, which leaves; another member gets the next event */
+    taken = false;
   }
   if (taken) {
     connection_own(connection);
@@ -702,8 +706,9 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   return connection->protocol->step(connection, member);
 }
 
-/* True if a turn that is over must end. Else the next turn begins. Answers are sent before it if there is more input,
- * so that the client can read them during the turn, or if they have waited long enough. */
+/* Called when the time of a turn has passed. True if the turn must end; otherwise the next turn begins.
+ * Before the next turn begins, answers are sent if there is more input, so that the client can read them
+ * during that turn, or if the answers have waited long enough. */
 static bool must_end_turn(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
   if (crew_is_wanted(member, turn))
@@ -735,9 +740,9 @@ static bool poll_for_more(struct crew_source *source)
          (connection->duplex != NULL && connection_duplex_has_more(connection));
 }
 
-/* Polls for the next message of a client that was just answered. True: there is new input. The rest of an incomplete
- * message is polled for once at most, and only if the protocol's clients send it at once, because deadlines hold
- * between turns only. */
+/* Polls for the next message of a client that was just answered. True: there is new input. If the message is
+ * incomplete, this function polls at most once for its rest, and only if the protocol's clients send the rest
+ * at once, because deadlines are checked only between turns. */
 static bool stay_for_more(struct connection *connection, struct crew_member *member)
 {
   bool has_begun = connection_has_begun(connection);
@@ -829,10 +834,10 @@ static bool waits_for_room(const struct connection *connection, enum step last)
   return last == STEP_BLOCKED || last == STEP_SERVED || connection_needs_flush(connection);
 }
 
-/* epoll is level-triggered here: the event of a ready socket is delivered again, after those of other sources. If there
- * is input in the buffers and not in the socket, EPOLLOUT causes the next turn, unless the client does not read. The
- * socket of a connection with a carrier always has room, so there the next turn needs a notification, which is
- * input. */
+/* epoll is level-triggered here: the event of a ready socket is delivered again, after the events of other
+ * sources. If there is input in the buffers and not in the socket, EPOLLOUT causes the next turn, unless the
+ * client does not read. The socket of a connection with a carrier always has room. For this reason such a
+ * connection waits for a notification, which is input. */
 static uint32_t wanted_events(const struct connection *connection, enum step last)
 {
   bool reads = last != STEP_PAUSES && last != STEP_DELAYS &&
@@ -843,7 +848,7 @@ static uint32_t wanted_events(const struct connection *connection, enum step las
   return (!connection_is_at_end(connection) && reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
 }
 
-/* False if there is work that no event would report. Under the lock. */
+/* False if the connection has work that would not cause an event. Under the lock. */
 static bool may_sleep(struct connection *connection, enum step last)
 {
   const struct connection_carrier *carrier = connection->protocol->carrier;
@@ -866,8 +871,9 @@ enum jp_status connection_watch(struct connection *connection, uint32_t events)
   return crew_watch_again(connection->table->crew, &connection->source, connection->fd, events, NULL);
 }
 
-/* Makes sure that the connection gets a turn when it has work: by an event, or because the poller polls it. *is_ready:
- * it has work now, and the caller submits it. Under the lock; nobody owns the connection any more. */
+/* Makes sure that the connection gets a turn when it has work: by an event, or because the poller polls it.
+ * *is_ready: the connection has work now, and the caller submits it. The caller holds the lock, and nobody
+ * owns the connection any more. */
 static enum jp_status arm_connection(struct connection *connection, const struct crew_member *member,
                                      enum step last, bool *is_ready)
 {
@@ -1035,9 +1041,9 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   if (stalled || connection->stream != NULL || connection_lingers(connection) || is_shaking)
     step = STEP_DROPS;
   else if (carrier != NULL && !connection_has_begun(connection) && carrier->release_idle(connection)) {
-    step = STEP_NEEDS_INPUT; /* the deadline was set to release memory only */
+    step = STEP_NEEDS_INPUT; /* the deadline was set only to release memory */
     connection->has_sent =
-        false; /* nothing was sent since the last turn: a client that does not read stays stalled */
+        false; /* nothing was sent since the last turn: a client that does not read is still stalled */
   } else {
     connection->protocol->expire(connection);
   }
@@ -1161,7 +1167,8 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
   return is_done;
 }
 
-/* In call, under the lock, as a visitor. *is_later: a thread reads the connection now. */
+/* Called by a visitor, under the lock, while the owner is in call. *is_later: a thread reads the connection
+ * now. */
 static bool reclaim_from_owner(struct connection *connection, struct crew_retained *retained, bool *is_later)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -1242,8 +1249,9 @@ static bool is_over(short events)
   return (events & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-/* Sends bytes to a client that may have closed its socket: then its system answers with a reset. A Unix socket needs no
- * probe, because poll(2) reports whether the client has closed the socket or only its own direction. */
+/* Sends bytes to a client that may have closed its socket. If the client has closed the socket, its system
+ * answers with a reset. A Unix socket needs no probe, because poll(2) reports whether the client has closed
+ * the socket or only its own direction. */
 static void probe_client(struct connection *connection)
 {
   int64_t now_ms = clock_now_ms();

@@ -4,20 +4,22 @@
  * A connection over TCP or a Unix socket (docs/internals/connection.md). A protocol reads and writes its bytes
  * (net/connection/connection_protocol.h).
  *
- * Owner: the thread of a turn owns the connection during the turn. Between turns nobody owns the connection; it is
- * armed in the crew's epoll set or is in the ready queue. All fields belong to the owner, except as their comments say.
- * "In call" means that the owner's thread is inside the service (base/in_call.h). In call the watcher may visit the
- * connection, under the lock: it sends output, seizes the connection, or closes the descriptor because the client has
- * left. The owner then finds CONNECTION_SEIZED, or no descriptor, drops its answer and ends the connection. If the
- * client has sent callbacks, or if the request lasts, the connection is also read in call, and any thread may send
+ * Owner: the thread of a turn owns the connection during the turn. Between turns nobody owns the connection;
+ * it is armed in the crew's epoll set or is in the ready queue. All fields belong to the owner, except as
+ * their comments say. "In call" means that the owner's thread is inside the service (base/in_call.h). In call
+ * the watcher may visit the connection under the lock, as a visitor: it sends output, seizes the connection,
+ * or closes the descriptor because the client has left. The owner then finds CONNECTION_SEIZED, or no
+ * descriptor, drops its answer and ends the connection. If the client has sent callbacks, or if the request
+ * lasts long, the connection is also read in call, and any thread may send on it
  * (net/connection/connection_duplex.h).
  *
- * Input: the bytes that a connection has collected and not yet served count in the bound on all input
- * (net/admission/input_budget.h). Above three quarters of the bound, a connection without a licence pauses: it is not
- * armed for input, and the watcher submits it when it may continue. Its deadlines still hold.
+ * Input: the bytes that a connection has received and not yet served count in the bound on all input
+ * (net/admission/input_budget.h). If the input exceeds three quarters of the bound, each connection without a
+ * licence pauses: it is not armed for input, and the watcher submits it when it may continue. The deadlines
+ * of a paused connection still apply.
  *
- * Memory: a connection is a place in a chunk of its table. Chunks are freed with the table, so a late event finds a
- * valid source. A connection owns a buffer only while the buffer has content.
+ * Memory: a connection is a place in a chunk of its table. Chunks are freed only with the table, so that a
+ * late event still finds a valid source. A connection owns a buffer only while the buffer has content.
  */
 #include "base/in_call.h"
 #include "base/transitions.h"
@@ -151,23 +153,26 @@ struct connection_principal {
 };
 
 struct connection {
-  struct crew_source source; /* the first member, so that a source can be cast to its connection */
+  struct crew_source source; /* must be the first member, so that a source can be cast to its connection */
   struct connection_table *table;
   const struct connection_limits *limits; /* the table's */
   struct connection *next_free;           /* in the table's list of free places */
 
-  pthread_mutex_t lock; /* guards state; in call also fd and out */
+  pthread_mutex_t lock; /* guards state; in call also guards fd and out */
   enum connection_state state;
   in_call_word in_call;
-  struct rpc_worker *worker; /* of the thread in call; the owner writes it before it enters the service */
-  enum connection_answerer answerer; /* of the message that is being served; in call, under the lock */
-  /* Of a pinned connection; under the lock, while nobody owns it: */
+  /* the worker of the thread in call; the owner writes it before it enters the service */
+  struct rpc_worker *worker;
+  /* who answers the message that is being served; in call, under the lock */
+  enum connection_answerer answerer;
+  /* For a pinned connection, under the lock, while nobody owns the connection: */
   bool is_due;            /* the pinned member has to begin a turn at once */
   uint32_t pinned_events; /* the events that the pinned member waits for; 0: none */
   bool awaits_event;      /* the descriptor is armed in the epoll set; under the lock */
   struct input_licence licence;
   _Atomic size_t counted; /* bytes of input in the budget; written by the thread that has the input side */
-  _Atomic int64_t *deadline_ms; /* when the watcher checks the connection, in the table; INT64_MAX: never */
+  /* when the watcher checks the connection; INT64_MAX: never. Points into the table */
+  _Atomic int64_t *deadline_ms;
 
   int fd; /* -1: closed; in call: the client has left */
   struct tls_stream
@@ -199,8 +204,8 @@ struct connection {
   struct rpc_address address; /* the client's */
   struct connection_principal principal;
   struct connection_stream *stream; /* an answer that is still being made; NULL: none */
-  /* Exists from the client's first callback on, and while input is read ahead. The owner writes it; in call, the thread
-   * that holds the lock. NULL: the connection is not read in call. */
+  /* Exists from the client's first callback on, and while input is read ahead. The owner writes it; in call,
+   * the thread that holds the lock writes it. NULL: the connection is not read in call. */
   struct connection_duplex *_Atomic duplex;
 
   /* Written by the protocol. */
@@ -236,7 +241,7 @@ static inline bool connection_is_broken(const struct connection *connection)
 {
   return connection->output == CONNECTION_OUTPUT_BROKEN;
 }
-/* The owner outside a call; a visitor in call, under the lock. */
+/* Called by the owner outside a call, or by a visitor in call, under the lock. */
 static inline void connection_set_answerer(struct connection *connection, enum connection_answerer to)
 {
   ASSERT_TRANSITION(connection_answerer_transitions, connection->answerer, to);
@@ -265,7 +270,7 @@ static inline void connection_set_input(struct connection *connection, enum conn
   ASSERT_TRANSITION(connection_input_transitions, connection_input_state(connection), to);
   atomic_store_explicit(&connection->input, to, memory_order_relaxed);
 }
-/* The same, but does nothing if the input has ended. */
+/* The same as connection_set_input, but does nothing if the input has ended. */
 static inline void connection_note_input(struct connection *connection, enum connection_input to)
 {
   if (!connection_is_at_end(connection))
@@ -281,11 +286,11 @@ enum crew_pinned_next connection_await(struct crew_source *source, struct crew_m
 /* rpc_push.pin and unpin */
 enum jp_status connection_pin(void *connection, const char *name, struct jp_error *error);
 void connection_unpin(void *connection);
-/* Makes the caller the owner of a connection that nobody owns. Under the lock. */
+/* Makes the caller the owner of a connection that nobody owns. The caller holds the lock. */
 void connection_own(struct connection *connection);
-/* Handles a deadline that has passed. The watcher, as the owner. */
+/* Handles a deadline that has passed. Called by the watcher as the owner. */
 void connection_expire(struct connection *connection, struct crew_member *watcher);
-/* Drops the input, sends the client an error and ends the connection. The watcher, as the owner. */
+/* Drops the input, sends the client an error and ends the connection. Called by the watcher as the owner. */
 void connection_cut(struct connection *connection, struct crew_member *watcher);
 /* Ends the connection of a client that is no principal's any more. The watcher, as the owner. */
 void connection_expel(struct connection *connection, struct crew_member *watcher);
@@ -294,8 +299,8 @@ void connection_expel_in_call(struct connection *connection);
 /* Answers the messages that were received, and ends the connection. The watcher, as the owner, after
  * crew_refuse_all. */
 void connection_close_gracefully(struct connection *connection, struct crew_member *watcher);
-/* Answers the message for the owner, who is in call and finds the connection seized when the call ends. The watcher, as
- * a visitor. */
+/* Answers the message in the place of the owner, who is in call and finds the connection seized when the call
+ * ends. Called by the watcher as a visitor. */
 void connection_seize(struct connection *connection, struct crew_member *watcher);
 /* crew_call_ops.answer_ended */
 bool connection_answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
@@ -304,16 +309,19 @@ bool connection_answer_ended(struct crew_source *source, struct crew_member *mem
 bool connection_reclaim(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
                         uint64_t steps, struct crew_retained *retained, bool *is_later);
 /*
- * crew_call_ops.check_client, for a connection that has been in call for long. True: the client has left. At the first
- * true result (!had_left), the message is ended (connection_end_left). As soon as there is no unread input that has to
- * be served, the descriptor and the carrier are closed.
+ * crew_call_ops.check_client, for a connection that has been in call for long. True: the client has left.
+ * When the result is true for the first time (!had_left), this function ends the message
+ * (connection_end_left). As soon as there is no unread input that has to be served, it closes the descriptor
+ * and the carrier.
  *
- * A client that has shut down its own side of the socket may still read its answer, so it has not left. On TCP such a
- * client cannot be distinguished from a client that has closed the socket before bytes are sent to it.
+ * A client that has shut down its own side of the socket may still read its answer, so it has not left. On
+ * TCP a client that has only stopped sending cannot be distinguished from a client that has closed the
+ * socket, until bytes are sent to it.
  */
 bool connection_check_client(struct crew_source *source, bool had_left);
-/* The client has left: ends the message that is being served, unless it has notifications only. In call, by a thread
- * that keeps the owner in the call. ids: a buffer for the ids of the message; *has_ids: it has them. */
+/* Called when the client has left. Ends the message that is being served, unless the message has
+ * notifications only. Called while the owner is in call, by a thread that keeps the owner in the call. ids: a
+ * buffer for the ids of the message. *has_ids: the buffer has the ids already. */
 void connection_end_left(const struct connection *connection, struct buffer *ids, bool *has_ids);
 static inline bool connection_has_left(const struct connection *connection)
 {
@@ -333,7 +341,7 @@ static inline bool connection_needs_flush(const struct connection *connection)
 
 /* --- for connection_duplex.c --- */
 
-/* Arms the descriptor for an event. Under the lock. */
+/* Arms the descriptor for an event. The caller holds the lock. */
 enum jp_status connection_watch(struct connection *connection, uint32_t events) JP_MUST_CHECK;
 /* Reads input into `in`, or lets the carrier do so. True: there are new bytes. */
 bool connection_receive(struct connection *connection);
@@ -342,9 +350,9 @@ size_t connection_unsent_mark(const struct connection *connection);
 /* True if the connection must not read on, because of the bound on all input. */
 bool connection_must_pause(struct connection *connection);
 void connection_count_input(struct connection *connection);
-/* Shuts down both directions of the socket. Under the lock, or the owner. */
+/* Shuts down both directions of the socket. The caller holds the lock or is the owner. */
 void connection_shut_down(struct connection *connection);
-/* The message that is being served. Under the lock. */
+/* The message that is being served. The caller holds the lock. */
 struct text connection_served_message(const struct connection *connection);
 
 /* --- for protocols --- */
@@ -357,7 +365,7 @@ static inline struct text connection_input(const struct connection *connection)
     return TEXT("");
   return text_slice(buffer_text(&connection->in), connection->in_used, connection->in.len);
 }
-/* True if a part of a message was received that was not served yet. */
+/* True if a part of the next message was received. */
 static inline bool connection_has_begun(const struct connection *connection)
 {
   return connection->is_midway || connection->in.len > connection->in_used;
@@ -378,24 +386,26 @@ void connection_reject_too_long(const struct connection *connection, struct text
                                 struct buffer *answer);
 /* Clears `message` after it was served. */
 void connection_drop_message(struct connection *connection);
-/* The codec of its messages: JSON-RPC, as for all messages of WebSocket and HTTP. */
+/* The codec of the connection's messages. This is JSON-RPC, as for all messages of WebSocket and HTTP. */
 const struct rpc_codec *connection_codec(const struct connection *connection);
-/* Fills in *session with what the answer to a handshake says about the client's session; returns session. */
+/* Fills in *session with the facts about the client's session that the answer to a handshake contains;
+ * returns session. */
 const struct rpc_session_info *connection_describe_session(const struct connection *connection,
                                                            struct rpc_session_info *session);
-/* Closes the client, if it is open. session: filled in by rpc_service.client_close for the answer that follows; NULL:
- * no answer follows. */
+/* Closes the client, if it is open. *session is filled in by rpc_service.client_close, for the answer that
+ * follows. session NULL: no answer follows. */
 void connection_close_client(struct connection *connection, struct crew_member *member,
                              struct rpc_session_info *session);
 
-/* Takes the stream, even on failure, after the beginning of the answer was written. False: no memory. */
+/* Called after the beginning of the answer was written. Takes the stream, even on failure. False: no
+ * memory. */
 bool connection_begin_stream(struct connection *connection, const struct rpc_stream *stream);
 /* Serves `message`, which was a frame, and writes the answer. is_whole false: this is the first part of an answer,
  * which the protocol's write_part continues. */
 enum step connection_serve_frame(struct connection *connection, struct crew_member *member,
                                  void (*write_answer)(struct connection *connection, struct text answer,
                                                       bool is_whole));
-/* Closes and frees the stream, if there is one. */
+/* Closes and frees the stream, if the connection has a stream. */
 void connection_end_stream(struct connection *connection);
 
 #endif

@@ -117,7 +117,8 @@ static bool is_full(const struct connection *connection, size_t length)
          length > max - duplex->queued_bytes;
 }
 
-/* No more is read ahead: there are message_max bytes, or more than a few where all input together is too much. */
+/* True if no more is read ahead, because there are message_max bytes, or because all input together is too
+ * much and there are more than a few bytes. */
 bool connection_collect_is_full(struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
@@ -424,7 +425,8 @@ static enum collected collect_input(struct connection *connection)
   bool is_broken = connection_is_broken(connection);
   pthread_mutex_unlock(&connection->lock);
   connection->since_ms =
-      since_ms; /* the message that is being served keeps its time; the input is of later messages */
+      /* the message that is being served keeps its time, because the input belongs to later messages */
+      since_ms;
   if (has_received) {
     connection->received_ns = clock_now_ns();
     return COLLECTED_SOME;

@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 
 enum {
-  CATCH_UP_MESSAGES = 64,    /* messages that are collected before the next one is served */
+  CATCH_UP_MESSAGES = 64,    /* messages that are collected before the next message is served */
   VAIN_MEMBERS_MAX = 4,      /* members that are woken in vain between two checks of the watcher */
   ANSWER_ALWAYS = 16 * 1024, /* an answer up to this size may be sent until twice send_buffer_max is unsent */
   EVENTS_TOGETHER = 16 * 1024, /* events are held back until they have this size, */
@@ -269,9 +269,9 @@ bool connection_duplex_reads_on(const struct connection *connection)
 
 /* --- a message that is served --- */
 
-/* The bytes of the message are not moved, because the service reads them. The watcher also calls this function, when it
- * refuses a message that contains a callback. The watcher is not in call, so no call is shared here: nobody would end
- * it. */
+/* The bytes of the message are not moved, because the service reads them. The watcher also calls this
+ * function when it refuses a message that contains a callback. The watcher is not in call, so this function
+ * does not mark a call as shared, because nobody would end that call. */
 void connection_duplex_begin_call(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -292,7 +292,8 @@ void connection_duplex_begin_call(struct connection *connection)
     arm_for_others(connection, true);
 }
 
-/* Returns the input side to the owner: afterwards no other thread reads, or begins to read. Under the lock. */
+/* Returns the input side to the owner. Afterwards no other thread reads or begins to read. The caller holds
+ * the lock. */
 static void recall_input(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -329,7 +330,8 @@ void connection_duplex_end_call(struct connection *connection, bool was_served)
     duplex_set_input(duplex, COLLECTED_SOME);
   if (!was_served) {
     requeue_message(
-        connection); /* only the watcher leaves a message unserved, and its message is not in `served` */
+        /* only the watcher leaves a message unserved, and the watcher's message is not in `served` */
+        connection);
     return;
   }
   if (duplex->message != DUPLEX_MESSAGE_SERVED) {
@@ -376,7 +378,7 @@ static bool begin_waiting(struct crew_source *source, struct crew_member *member
   return reads;
 }
 
-/* For the owner's thread, which alone gets and leaves this role. */
+/* Called on the owner's thread. Only this thread gets and leaves the role. */
 static bool is_waiting(const struct connection *connection)
 {
   return connection->duplex != NULL && duplex_reader(connection->duplex) == DUPLEX_WAITER;
@@ -424,7 +426,7 @@ static bool receive_while_waiting(struct crew_source *source, struct crew_member
   return has_taken;
 }
 
-/* If all output was sent, only new input in the ring matters, which the carrier checks by one load. */
+/* If all output was sent, only new input in the ring matters, and the carrier checks for it by one load. */
 static bool poll_while_waiting(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = connection_of(source);
@@ -745,7 +747,8 @@ static enum rpc_pushed find_room(const struct push *push)
   return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
 }
 
-/* Makes sure that unsent output is sent: wakes the reader, arms the connection, or leaves it to the watcher. */
+/* Makes sure that unsent output is sent: wakes the reader, arms the connection, or leaves the output to the
+ * watcher. */
 static void watch_output(const struct push *push)
 {
   struct connection *connection = push->connection;
@@ -765,9 +768,10 @@ static void watch_output(const struct push *push)
   }
 }
 
-/* Has a member send the events that the owner's thread holds back, because that thread may stay in Java for long. If
- * the thread soon calls the client, that call sends the events, and the member was woken in vain. After
- * VAIN_MEMBERS_MAX such members the watcher sends the events, with its next tick. */
+/* Lets a member send the events that the owner's thread holds back, because that thread may remain in Java
+ * for a long time. If the thread soon calls the client, that call sends the events, and the member was woken
+ * in vain. After VAIN_MEMBERS_MAX members were woken in vain, the watcher sends the events, with its next
+ * tick. */
 static void leave_to_member(struct connection *connection)
 {
   struct connection_duplex *duplex = connection->duplex;

@@ -1,26 +1,27 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 #define JPEER_NET_CONNECTION_CONNECTION_DUPLEX_H
 /*
- * The duplex of a connection: the connection is read in call, and any thread may send (docs/internals/callbacks.md,
- * "Who reads"). It implements struct rpc_duplex of rpc/service.h. A connection has a duplex from its client's first
- * callback on. A connection without callbacks has one while its input is read ahead: during a long request, and until
- * the messages that were read during the request have been served. All other connections have none (connection->duplex
- * is NULL).
+ * The duplex of a connection: the connection is read in call, and any thread may send
+ * (docs/internals/callbacks.md, "Who reads"). It implements struct rpc_duplex of rpc/service.h. A connection
+ * has a duplex from its client's first callback on. A connection without callbacks has a duplex while its
+ * input is read ahead: during a long request, and afterwards until the messages that were read during the
+ * request have been served. All other connections have no duplex (connection->duplex is NULL).
  *
  * In call: the owner's thread is inside the service (base/in_call.h). An open call: a call of Java code to the client,
  * a callback, that the client has not answered yet.
  *
  * Sides: each field of a connection is on one of two sides.
- *   - Input side: in, in_used, message, has_message, is_midway, held, protocol_state, input, began_ms, counted. In call
- *     it belongs to the thread that has the reading role, `reader`, which changes under the lock.
- *   - Output side: out, out_sent, unpublished, output, has_sent, stalled_ms. In call it belongs to the thread that
- *     holds the connection's lock.
- * Outside a call both belong to the owner. In call the message that is being served is in `served`, and `message`
- * collects the next message.
+ *   - Input side: in, in_used, message, has_message, is_midway, held, protocol_state, input, began_ms,
+ *     counted. In call these fields belong to the thread that has the reading role. `reader` says who has the
+ *     role, and changes under the lock.
+ *   - Output side: out, out_sent, unpublished, output, has_sent, stalled_ms. In call these fields belong to
+ *     the thread that holds the connection's lock.
+ * Outside a call both sides belong to the owner. In call the message that is being served is in `served`, and
+ * the next message is collected in `message`.
  *
- * Reading in call: while calls are open, some thread has to read their answers. This is the owner's thread while it
- * waits for an answer, and otherwise the thread that gets the next event. If no call is open, input is read ahead as
- * soon as the request has lasted for a while (crew_call_ops.read_ahead).
+ * Reading in call: while calls are open, some thread has to read their answers. While the owner's thread
+ * waits for an answer, it reads. Otherwise the thread that gets the next event reads. If no call is open,
+ * input is read ahead as soon as the request has lasted for a while (crew_call_ops.read_ahead).
  *   | reader        | what holds                                  | who leaves it, on what                          |
  *   | NOBODY        | outside a call; or in call without reading  | a thread that sends, or the watcher, arms it;   |
  *   |               | ahead, and no call is open except those of  | the owner: recall_input                         |
@@ -38,31 +39,36 @@
  *   | WAITER        | the owner's thread reads while it waits in  | the owner: end_waiting                          |
  *   |               | a callback, perhaps of another client       |                                                 |
  *   |               | (crew_wait)                                 |                                                 |
- * Input that is in the buffers already causes no event, so a connection with such input is submitted instead of armed.
- * Two threads arm a connection that nobody reads: another thread that sends, and the owner's thread when it ends a wait
- * while other threads have open calls. The owner's thread also arms it for the events that it holds back, because it
- * may stay in Java for long. If it calls the client before a member gets that event, the member was woken in vain.
- * Between two checks of the watcher, which sends the events, too, at most VAIN_MEMBERS_MAX members are woken in vain.
+ * Input that is in the buffers already causes no event, so a connection with such input is submitted instead
+ * of armed. Two threads arm a connection that nobody reads: another thread that sends, and the owner's thread
+ * when it ends a wait while other threads have open calls. The owner's thread also arms it for the events
+ * that it holds back, because it may remain in Java for a long time. If the owner's thread calls the client
+ * before a member gets that event, the member was woken in vain. At most VAIN_MEMBERS_MAX members are woken
+ * in vain between two checks of the watcher, which also sends held-back events.
  *
- * Queue: messages that cannot be served yet wait in order: at most DUPLEX_QUEUE_MAX of them, with message_max bytes.
- * While calls are open, a message beyond that is refused at once, and so is one above INPUT_SMALL if the bound on all
- * input is short. While calls are open, the owner also reads all input into the queue before it serves the next
- * message, so that no answer waits for a request. If no call is open, messages are never refused: reading ahead
- * stops at DUPLEX_QUEUE_MAX messages or message_max bytes, at INPUT_SMALL if the bound on all input is short, and while
- * the client does not read its answers. Queued messages count in the bound on all input.
+ * Queue: messages that cannot be served yet wait in order: at most DUPLEX_QUEUE_MAX messages with at most
+ * message_max bytes in all. While calls are open, a message that exceeds these limits is refused at once. If
+ * little is left of the bound on all input, a message above INPUT_SMALL is refused, too. While calls are
+ * open, the owner also reads all input into the queue before it serves the next message, so that no answer
+ * waits for a request. If no call is open, messages are never refused: reading ahead stops at
+ * DUPLEX_QUEUE_MAX messages or message_max bytes, or at INPUT_SMALL if little is left of the bound on all
+ * input. It also stops while the client does not read its answers. Queued messages count in the bound on all
+ * input.
  *
  * Sending: in call, or while nobody owns the connection, a message is appended to `out` under the lock, and sent as far
  * as the socket accepts it. While the owner is not in call, the message waits in `pushed`, which the owner appends to
  * `out` between two messages and at the end of its turn. A streamed answer is not interrupted.
  *
- * Locks: duplex->lock, then connection->lock. duplex->lock only keeps `connection` valid for threads that send. The
- * owner sets `connection` to NULL before the connection is closed.
+ * Locks: a thread that holds both has acquired duplex->lock before connection->lock. duplex->lock only keeps
+ * `connection` valid for threads that send. The owner sets `connection` to NULL before the connection is
+ * closed.
  */
 #include "net/connection/connection.h"
 
 enum { DUPLEX_QUEUE_MAX = 1000 };
 
-/* Who has the reading role. Under the connection's lock; the threads MEMBER and WAITER read it without the lock. */
+/* Who has the reading role. Changed under the connection's lock. The thread that is DUPLEX_MEMBER or
+ * DUPLEX_WAITER reads it without the lock. */
 enum duplex_reader {
   DUPLEX_NOBODY,        /* the owner outside a call; nobody in call */
   DUPLEX_ARMED,         /* the thread that gets the next event of the socket */
@@ -107,7 +113,8 @@ static const uint16_t collected_transitions[] = {
     [COLLECTED_CUT] = 0,
 };
 
-/* Whether input is read during a call without open calls of the client. The end of the call begins anew. */
+/* Whether input is read in call while the client has no open calls. After the call it is DUPLEX_AHEAD_WAITS
+ * again. */
 enum duplex_ahead {
   DUPLEX_AHEAD_WAITS,  /* the input waits for the end of the call */
   DUPLEX_AHEAD_READS,  /* the input is read, and requests are queued */
@@ -139,8 +146,8 @@ struct duplex_message {
   struct buffer ids; /* the ids of its requests (rpc_codec.list_ids); listed when they are first needed */
   bool has_ids;
   bool is_too_long;   /* as connection->is_too_long */
-  int64_t arrived_ns; /* as connection->received_ns, after its end */
-  int64_t expires_ms; /* when it is answered without having run (clock_now_ms); INT64_MAX: never */
+  int64_t arrived_ns; /* connection->received_ns when the end of the message was received */
+  int64_t expires_ms; /* when the message is answered without having run (clock_now_ms); INT64_MAX: never */
 };
 
 struct connection_duplex {
@@ -148,24 +155,26 @@ struct connection_duplex {
   struct connection *connection;
   struct rpc_callbacks
       *_Atomic callbacks;   /* NULL: the client has sent no callback; set under the connection's lock */
-  _Atomic unsigned holders; /* references: one of the connection, one of `callbacks` */
+  _Atomic unsigned holders; /* number of holders: the connection, and `callbacks` */
 
   /* Under the connection's lock: */
   _Atomic enum duplex_reader reader;
-  pthread_cond_t released;    /* a DUPLEX_RECALLED or an upcall has ended */
-  _Atomic size_t open_calls;  /* also read without the lock by the owner */
-  size_t own_calls;           /* open calls that the owner's thread has sent in this call */
-  int64_t flushed_ns;         /* when an event of the owner's thread was last sent at once */
-  unsigned vain_members;      /* members woken in vain to read or send, since the watcher's last check */
-  size_t left;                /* bytes that were unsent after the last flush of a send, and still are */
-  int64_t reading_ms;         /* the deadline of the connection, without a deadline for unsent output */
+  pthread_cond_t released;   /* a DUPLEX_RECALLED or an upcall has ended */
+  _Atomic size_t open_calls; /* also read without the lock by the owner */
+  size_t own_calls;          /* open calls that the owner's thread has sent in this call */
+  int64_t flushed_ns;        /* when an event of the owner's thread was last sent at once */
+  unsigned vain_members;     /* members woken in vain to read or send, since the watcher's last check */
+  size_t left;               /* bytes that were unsent after the last flush of a send, and still are */
+  /* the deadline of the connection if its deadline for unsent output is left out */
+  int64_t reading_ms;
   struct crew_member *waiter; /* if the reader is a DUPLEX_WAITER */
   struct buffer pushed;       /* framed messages */
-  unsigned upcalls;           /* calls of the service by the watcher; the owner waits for their end */
-  uint32_t armed_events;      /* the events at the end of the last turn; 0: the connection was submitted */
-  _Atomic bool wants_room;    /* a send was refused for lack of room; also read without the lock */
-  _Atomic bool has_pushed;    /* `pushed` is not empty; also read without the lock by the owner */
-  bool is_closed;             /* only answers are sent; input may still be read */
+  /* calls of the service that the watcher is making; the owner waits for their end */
+  unsigned upcalls;
+  uint32_t armed_events;   /* the events at the end of the last turn; 0: the connection was submitted */
+  _Atomic bool wants_room; /* a send was refused for lack of room; also read without the lock */
+  _Atomic bool has_pushed; /* `pushed` is not empty; also read without the lock by the owner */
+  bool is_closed;          /* only answers are sent; input may still be read */
   _Atomic enum duplex_ahead ahead; /* changed under the lock; also read without the lock by the reader */
 
   /* Of the input side: */
@@ -182,13 +191,14 @@ struct connection_duplex {
   struct duplex_message *last_queued;
   size_t queued;
   size_t queued_bytes;
-  _Atomic int64_t expires_ms; /* no later than the first timeout of the queue; read without the role */
+  _Atomic int64_t expires_ms; /* not later than the first timeout of the queue; other threads may read it */
   struct buffer replies;      /* framed pongs and refusals, to be appended to `out` */
   struct buffer final_frames; /* a close frame, which follows the answers */
-  bool has_unsent;            /* output was unsent after the last flush by the input side */
+  /* output remained unsent at the last flush by the thread that has the input side */
+  bool has_unsent;
 
   /* Used by the thread that is the DUPLEX_WAITER: */
-  bool has_slept; /* the descriptor may have been armed since the owner's thread has last received */
+  bool has_slept; /* the descriptor may have been armed since the owner's thread has last read input */
 };
 
 /* rpc_push, for connections whose protocol can collect. */
@@ -209,18 +219,18 @@ static inline void duplex_set_reader(struct connection *connection, enum duplex_
   ASSERT_TRANSITION(duplex_reader_transitions, duplex_reader(duplex), to);
   atomic_store_explicit(&duplex->reader, to, memory_order_relaxed);
 }
-/* True if the thread that gets the next event is the reader. Under the lock. */
+/* True if the thread that gets the next event becomes the reader. The caller holds the lock. */
 static inline bool duplex_is_armed(const struct connection_duplex *duplex)
 {
   const enum duplex_reader reader = duplex_reader(duplex);
   return reader == DUPLEX_ARMED || reader == DUPLEX_ARMED_TO_SEND;
 }
-/* True if no thread reads now. Under the lock. */
+/* True if no thread reads now. The caller holds the lock. */
 static inline bool duplex_is_unread(const struct connection_duplex *duplex)
 {
   return duplex_reader(duplex) == DUPLEX_NOBODY || duplex_is_armed(duplex);
 }
-/* The thread that has the input side. */
+/* Called by the thread that has the input side. */
 static inline void duplex_set_input(struct connection_duplex *duplex, enum collected to)
 {
   ASSERT_TRANSITION(collected_transitions, atomic_load_explicit(&duplex->input, memory_order_relaxed), to);
@@ -240,7 +250,7 @@ static inline enum duplex_ahead duplex_ahead(const struct connection_duplex *dup
 {
   return atomic_load_explicit(&duplex->ahead, memory_order_relaxed);
 }
-/* True if connection_collect has to be called even if there is no new input. */
+/* True if connection_collect must be called even if no new input has arrived. */
 static inline bool duplex_needs_try(const struct connection_duplex *duplex)
 {
   return duplex_input(duplex) >= COLLECTED_BLOCKED;
@@ -262,26 +272,31 @@ static inline bool connection_duplex_is_urgent(const struct connection *connecti
 {
   return connection->duplex != NULL && atomic_load(&connection->duplex->open_calls) > 0;
 }
-/* Before each step: appends pushed messages to `out`, and reads all input into the queue while calls are open. */
+/* Called before each step. Appends pushed messages to `out` and, while calls are open, reads all input into
+ * the queue. */
 void connection_duplex_catch_up(struct connection *connection, struct crew_member *member);
-/* If the input has ended: appends the final frames to `out`, and sets *last. False: it has not ended. */
+/* If the input has ended, appends the final frames to `out`, and sets *last. False: the input has not
+ * ended. */
 bool connection_duplex_end_turn(struct connection *connection, struct crew_member *member, enum step *last);
 /* True if the owner has more to do without new input. */
 bool connection_duplex_has_more(const struct connection *connection);
-/* Before and after a message is served, under the lock. begin_call: in call; marks the call as shared. end_call: before
- * the owner leaves the call; waits for a thread that reads. !was_served: the message goes to the front of the queue. */
+/* Called under the lock before and after a message is served. connection_duplex_begin_call is called in call,
+ * and marks the call as shared. connection_duplex_end_call is called before the owner leaves the call, and
+ * waits for a thread that reads. was_served false: the message is moved to the front of the queue. */
 void connection_duplex_begin_call(struct connection *connection);
 void connection_duplex_end_call(struct connection *connection, bool was_served);
 
-/* At the end of a turn: appends and sends pushed messages. */
+/* Called at the end of a turn. Appends and sends pushed messages. */
 void connection_duplex_settle_output(struct connection *connection);
-/* The same, again, under the lock. reading_ms: see struct connection_duplex. */
+/* Called under the lock, after connection_duplex_settle_output, to append and send messages that were pushed
+ * since then. reading_ms: see struct connection_duplex. */
 void connection_duplex_before_arming(struct connection *connection, int64_t reading_ms);
-/* True if another turn is needed at once, to report room to a send that was refused. Under the lock. */
+/* True if another turn is needed at once, because a send was refused and there is room now. The caller holds
+ * the lock. */
 bool connection_duplex_must_report_room(const struct connection *connection);
 /* True if a connection that waits for room in its output must be read on. */
 bool connection_duplex_reads_on(const struct connection *connection);
-/* Ends open calls. From now on only `out` is sent. Without the lock. */
+/* Ends open calls. From now on only `out` is sent. The caller does not hold the lock. */
 void connection_duplex_close(struct connection *connection);
 /* True if the duplex can be detached: the client has sent no callback, and all messages that were read ahead have been
  * served. */
@@ -291,22 +306,27 @@ void connection_duplex_detach(struct connection *connection);
 
 /* --- other threads --- */
 
-/* Handles an event of a connection that has an owner: reads the connection, if the reader is ARMED. Without the
- * lock. */
+/* Handles an event of a connection that has an owner. Reads the connection if `reader` is ARMED. The caller
+ * does not hold the lock. */
 void connection_duplex_read(struct connection *connection, struct crew_member *member);
-/* Sends the output of a connection in call. Returns the time of the next check. The watcher, under the lock. */
+/* Sends the output of a connection in call. Returns the time of the next check. Called by the watcher under
+ * the lock. */
 int64_t connection_duplex_check(struct connection *connection);
-/* Around calls of the service by the watcher: begin under the lock, end without it. end makes the calls. */
+/* Called by the watcher around its calls of the service: connection_duplex_begin_upcall under the lock,
+ * connection_duplex_end_upcall without the lock. connection_duplex_end_upcall makes the calls. */
 void connection_duplex_begin_upcall(struct connection *connection);
 void connection_duplex_end_upcall(struct connection *connection);
 
-/* True if the connection can be reclaimed from its owner: no thread reads it. Under the lock. */
+/* True if the connection can be reclaimed from its owner, because no thread reads it. The caller holds the
+ * lock. */
 bool connection_duplex_may_be_reclaimed(const struct connection_duplex *duplex);
-/* The owner's thread is lost, and the connection cannot be reclaimed: waiting and new messages are refused until the
- * end of the call. True: the caller has to call connection_duplex_read. Under the lock. */
+/* Called if the owner's thread is lost and the connection cannot be reclaimed. Waiting and new messages are
+ * then refused until the end of the call. True: the caller has to call connection_duplex_read. The caller
+ * holds the lock. */
 bool connection_duplex_refuse_input(struct connection_duplex *duplex);
 
-/* True if the connection may be closed in call: no thread uses its descriptor, and no message waits. Under the lock. */
+/* True if the connection may be closed in call, because no thread uses its descriptor and no message waits.
+ * The caller holds the lock. */
 bool connection_duplex_may_close(const struct connection_duplex *duplex);
 
 #endif

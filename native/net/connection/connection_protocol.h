@@ -1,9 +1,10 @@
 #ifndef JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 #define JPEER_NET_CONNECTION_CONNECTION_PROTOCOL_H
 /*
- * The functions of a protocol. Connections, their table and the watcher use a protocol by this table alone. Each
- * protocol has a folder (net/http, net/websocket, net/shm) and fills in one table. net/server.c chooses the protocol of
- * a new connection, and a protocol may replace itself by another one (connection_speak).
+ * The functions of a protocol. The connections, the connection table and the watcher use a protocol only
+ * through its table of functions. Each protocol has a folder (net/http, net/websocket, net/shm) and fills in
+ * one such table. net/server.c chooses the protocol of a new connection, and a protocol may replace itself by
+ * another protocol (connection_speak).
  *
  * The connection's owner calls the functions, except as their comments say. A protocol keeps its state in
  * connection->protocol_state, and reads its input from connection_input.
@@ -34,41 +35,43 @@ enum step {
 };
 
 /*
- * A carrier transports the bytes of a connection instead of the socket. The socket then only transports notifications
- * and the end of the client: input on the socket means that the carrier may have input or room. The owner calls the
- * functions, except as their comments say.
+ * A carrier transports the bytes of a connection in place of the socket. In that case the socket only shows
+ * notifications and the client's end. Input on the socket means that the carrier may have input or room. The
+ * owner calls the functions, except as their comments say.
  */
 struct connection_carrier {
-  /* Checks for input; true: there is new input. `step` consumes no input that arrives after this call. The protocol's
-   * `borrow` consumes the notifications of the socket, and notes the end of the client. */
+  /* Checks for input. True: there is new input. `step` consumes only input that this call has found. The
+   * protocol's `borrow` consumes the notifications of the socket, and notes the end of the client. */
   bool (*receive)(struct connection *connection);
-  /* True if `step` has not consumed all input that `receive` has found. Under the lock, while nobody reads. */
+  /* True if `step` has not consumed all input that `receive` has found. Called under the lock, while nobody
+   * reads. */
   bool (*has_unconsumed)(const struct connection *connection);
-  /* Writes as many bytes of `out` as there is room for, and updates out_sent and has_sent. Publishes all written bytes
-   * to the client, so that `unpublished` is 0. The owner, or the watcher as a visitor. */
+  /* Writes as many bytes of `out` as there is room for, and updates out_sent and has_sent. Publishes all
+   * written bytes to the client, so that `unpublished` becomes 0. Called by the owner, or by the watcher as a
+   * visitor. */
   void (*flush)(struct connection *connection);
-  /* The connection is about to be armed, and is not polled: asks the client to notify the peer of input (for_input)
-   * and of room for unsent output (for_room). False: there is input or room already, and the client was not asked.
-   * Nobody owns the connection. */
+  /* Called before a connection that is not polled is armed, while nobody owns the connection. Asks the client
+   * to notify the peer of input (for_input) and of room for unsent output (for_room). False: there is input
+   * or room already, and the client was not asked. */
   bool (*sleep)(struct connection *connection, bool for_input, bool for_room);
   /* crew_poll_ops.poll and exchange_processors. `sleep` implements crew_poll_ops.sleep, too. */
   bool (*poll)(struct connection *connection);
   int (*exchange_processors)(struct connection *connection, int processor);
-  /* The connection was idle until its deadline. True: it has released memory, and remains open. The watcher, as the
-   * owner. */
+  /* Called by the watcher as the owner, if the connection was idle until its deadline. True: the carrier has
+   * released memory, and the connection remains open. */
   bool (*release_idle)(struct connection *connection);
-  /* The connection ends. */
+  /* Called when the connection ends. */
   void (*close)(struct connection *connection);
 };
 
 /* Why a connection is not served. */
 enum connection_refusal {
-  CONNECTION_NO_ROOM,     /* there are too many */
+  CONNECTION_NO_ROOM,     /* there are too many connections */
   CONNECTION_NOT_ADMITTED /* its user may not use the peer */
 };
 
 struct connection_protocol {
-  enum op_channel channel; /* of its clients */
+  enum op_channel channel; /* the channel of the protocol's clients */
   bool waits_for_rest;     /* clients send the rest of a message at once, so a thread may poll for it */
   const struct connection_carrier *carrier; /* NULL: the socket carries the bytes */
 
@@ -83,13 +86,14 @@ struct connection_protocol {
   /* Frees the objects with the input that they hold. NULL: no objects. */
   void (*discard)(struct connection *connection);
 
-  /* Consumes the next part of the input, and serves the message if the message is complete then. Moves the bytes of a
-   * message to `message`, whose length counts in the bound on all input. */
+  /* Consumes the next part of the input, and serves the message if this part completes the message. Moves the
+   * bytes of a message to `message`, whose length counts in the bound on all input. */
   enum step (*step)(struct connection *connection, struct crew_member *member);
   /*
-   * The same without serving. STEP_SERVED with has_message: a whole message is in `message`. Writes a pong or a close
-   * frame to `out`. Called by the thread that has the input side (net/connection/connection_duplex.h). NULL:
-   * connections of the protocol are never read in call, and the peer sends answers only.
+   * The same as `step`, but does not serve the message. STEP_SERVED with has_message: a whole message is in
+   * `message`. Writes a pong or a close frame to `out`. Called by the thread that has the input side
+   * (net/connection/connection_duplex.h). NULL: connections of the protocol are never read in call, and the
+   * peer sends answers only.
    */
   enum step (*collect)(struct connection *connection, struct crew_member *member, struct buffer *out);
   /* Appends a whole message to out. Any thread. NULL if collect is NULL. */
@@ -97,55 +101,58 @@ struct connection_protocol {
   /* When a connection that waits for input has to end; INT64_MAX: never. has_begun: a part of a message was
    * received. */
   int64_t (*deadline)(struct connection *connection, bool has_begun, int64_t now_ms);
-  /* Bytes of the message that were not received yet; SIZE_MAX: not known. The watcher, under the connection's lock,
-   * while nobody owns the connection. */
+  /* Returns the number of bytes of the message that were not received yet; SIZE_MAX: unknown. Called by the
+   * watcher under the connection's lock, while nobody owns the connection. */
   size_t (*bytes_left)(const struct connection *connection);
 
-  /* Writes the next part of a streamed answer. STEP_ENDS: it was the last part, and the connection must end after
-   * it. */
+  /* Writes the next part of a streamed answer. STEP_ENDS: this was the last part, and the connection must end
+   * now. */
   enum step (*write_part)(struct connection *connection, struct text part, bool is_last);
   /* Ends a streamed answer so that the client sees that it is incomplete; returns how to end the connection. */
   enum step (*abandon_answer)(struct connection *connection);
 
   /* expire, expel, cut, close_gracefully and write_last_reply write the final output of a connection, which then ends. */
 
-  /* The deadline has passed. */
+  /* Called when the deadline has passed. */
   void (*expire)(struct connection *connection);
   /* The client's principal is gone, or its evidence is listed no more. Also called by the watcher as a visitor, in call. NULL:
    * each request shows its own evidence. */
   void (*expel)(struct connection *connection);
   /* The message has to be dropped for this reason. answer: a buffer to use. */
   void (*cut)(struct connection *connection, const char *reason, struct buffer *answer);
-  /* The server ends, and no message is left to serve. is_quiet: nothing was written in this turn. Returns how to end
-   * the connection. */
+  /* Called when the server ends and no message is left to serve. is_quiet: nothing was written in this turn.
+   * Returns how to end the connection. */
   enum step (*close_gracefully)(struct connection *connection, bool is_quiet);
-  /* The connection lingers: consumes its input. True: the client has confirmed the end of the connection, and sends
-   * nothing more. NULL: clients confirm it by closing the socket. */
+  /* Called while the connection lingers. Consumes the input. True: the client has confirmed the end of the
+   * connection, and sends nothing more. NULL: clients confirm the end by closing the socket. */
   bool (*is_end_confirmed)(struct connection *connection, struct crew_member *member);
-  /* The client of a TCP connection has sent a FIN: either it has closed the socket, or it has shut down its own side
-   * and waits for an answer. Writes bytes that a reading client ignores; if the client has closed, its system resets
-   * the connection. False: nothing may be written now. NULL: there are no such bytes. In call, the watcher as a
-   * visitor. */
+  /* Called by the watcher as a visitor, in call, when the client of a TCP connection has sent a FIN: the
+   * client has either closed the socket, or shut down its own side and waits for an answer. Writes bytes that
+   * a client ignores if it still reads. If the client has closed the socket, its system answers these bytes
+   * with a reset. False: nothing may be written now. NULL: the protocol has no such bytes. */
   bool (*write_probe)(struct connection *connection);
-  /* True if the client waits for no answer to this unread input, so that the input may be dropped with the connection.
-   * NULL: all input must be served. The watcher as a visitor. */
+  /* True if the client waits for no answer to this unread input, so that the input may be dropped with the
+   * connection. NULL: all input must be served. Called by the watcher as a visitor. */
   bool (*is_ignorable)(struct text input);
-  /* Writes the answer to `message` for the owner (connection_answer_ended), to whom connection_serve then returns
-   * CREW_ANSWERED. NULL if the protocol has write_message. The watcher as a visitor. */
+  /* Writes the answer to `message` in the place of the owner (connection_answer_ended). connection_serve then
+   * returns CREW_ANSWERED to the owner. NULL if the protocol has write_message. Called by the watcher as a
+   * visitor. */
   void (*write_ended_reply)(struct connection *connection, enum rpc_served served, struct text reply);
-  /* Writes the answer to `message` for the owner (connection_seize). The watcher as a visitor. */
+  /* Writes the answer to `message` in the place of the owner (connection_seize). Called by the watcher as a
+   * visitor. */
   void (*write_last_reply)(struct connection *connection, enum rpc_served served, struct text reply);
 
-  /* Writes an error for a client whose connection is not served. NULL: the connection is closed without one. Any
-   * thread. */
+  /* Writes an error for a client whose connection is not served. NULL: the connection is closed without a
+   * response. Any thread. */
   void (*write_refusal)(struct buffer *out, enum connection_refusal refusal, const char *reason);
 };
 
 /* A protocol that begins with more than bytes (shared memory sends a descriptor), after a request of HTTP. */
 struct connection_upgrade {
-  enum op_channel channel; /* of the client, which is open before `begin` */
-  /* Answers the request and changes the protocol of the connection. The request's head was read, and all answers to
-   * earlier requests were sent. On failure nothing has changed; the error's text is for the client. The owner. */
+  enum op_channel channel; /* the channel of the client, which is opened before `begin` */
+  /* Answers the request and changes the protocol of the connection. The request's head was read, and all
+   * answers to earlier requests were sent. On failure nothing has changed, and the error's text is for the
+   * client. Called by the owner. */
   enum jp_status (*begin)(struct connection_upgrade *upgrade, struct connection *connection,
                           struct jp_error *error);
 };

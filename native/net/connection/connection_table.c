@@ -21,9 +21,9 @@ enum {
 };
 
 /*
- * The watcher reads all deadlines several times a second. They are in one array, so that it need not touch every
- * connection. The deadlines of neighbouring places are in different cache lines, because the threads that serve these
- * places write them in each turn.
+ * The watcher reads all deadlines several times a second. The deadlines are in one array, so that the watcher
+ * need not touch every connection. The deadlines of neighbouring places are in different cache lines, because
+ * the threads that serve these places write them in each turn.
  */
 struct connection_chunk {
   _Alignas(LINE_DEADLINES * sizeof(int64_t)) _Atomic int64_t deadlines_ms[CHUNK_LINES][LINE_DEADLINES];
@@ -276,8 +276,8 @@ static void set_licence(struct connection *connection, bool is_licensed, size_t 
     crew_submit(connection->table->crew, &connection->source);
 }
 
-/* Makes the watcher the owner of a connection that collects a message. False: the connection has an owner, or collects
- * none. */
+/* Makes the watcher the owner of a connection that collects a message. False: the connection has an owner, or
+ * collects no message. */
 static bool own_unfinished(struct connection *connection)
 {
   pthread_mutex_lock(&connection->lock);

@@ -3,8 +3,9 @@
 /*
  * All connections of a server: their memory, their number, their deadlines, and their end.
  *
- * A connection is in a place of a chunk. Chunks are freed by connection_table_fini only, so that a source stays valid
- * for the crew (net/workers/crew.h). Any thread may accept and release connections; only the watcher calls the tick.
+ * A connection is in a place of a chunk. Chunks are freed only by connection_table_fini, so that a source
+ * remains valid for the crew (net/workers/crew.h). Any thread may accept and release connections; only the
+ * watcher calls the tick.
  */
 #include "base/array.h"
 #include "net/connection/connection.h"
@@ -19,7 +20,7 @@ struct connection_table {
   _Atomic bool is_draining;
   _Atomic int64_t grace_end_ms;
 
-  pthread_mutex_t lock; /* guards all below */
+  pthread_mutex_t lock; /* guards the fields below */
   struct connection_chunk **chunks;
   size_t chunk_count;
   struct connection *free_places; /* chained by next_free */
@@ -35,7 +36,7 @@ struct connection_table {
 enum jp_status connection_table_init(struct connection_table *table, struct crew *crew,
                                      const struct connection_limits *limits, struct input_budget *input,
                                      struct jp_error *error) JP_MUST_CHECK;
-/* After the end of the crew. Closes the remaining connections. */
+/* Called after the end of the crew. Closes the remaining connections. */
 void connection_table_fini(struct connection_table *table);
 
 /* Takes fd and serves it, or closes it if there are too many connections. protocol: its first protocol, borrowed.
@@ -47,13 +48,14 @@ void connection_table_accept(struct connection_table *table, int fd,
 void connection_table_release(struct connection_table *table, struct connection *connection);
 /* The place with this index, which must exist. Valid until connection_table_fini. */
 struct connection *connection_table_place(struct connection_table *table, size_t index);
-/* Handles deadlines that have passed, ends connections after connection_table_drain, and grants licences for input.
- * Returns the next deadline: now_ms to be called again soon, INT64_MAX if there is none. */
+/* Handles deadlines that have passed, ends connections after connection_table_drain, and grants licences for
+ * input. Returns the next deadline: INT64_MAX if there is none, now_ms if the tick has to be called again
+ * soon. */
 int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms);
 
 /* Ends all connections. Requests that are being served have until grace_end_ms, and are then answered with an error. */
 void connection_table_drain(struct connection_table *table, int64_t grace_end_ms);
-/* True if only seized connections remain, whose calls have not returned. */
+/* True if the only connections left are seized connections whose calls have not returned. */
 bool connection_table_is_drained(struct connection_table *table);
 
 #endif

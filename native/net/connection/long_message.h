@@ -2,8 +2,9 @@
 #define JPEER_NET_CONNECTION_LONG_MESSAGE_H
 /*
  * Messages that are longer than message-max. The beginning of such a message is kept, because it may contain the id,
- * and the rest is dropped as it is received. Then the request is answered with an error, in its order. A message that
- * is longer than 64 times the limit ends the connection. Pure functions, any thread.
+ * and the rest is dropped as it is received. When the whole message was received, the request is answered
+ * with an error, after the requests before it. A message that is longer than 64 times the limit ends the
+ * connection. Pure functions, any thread.
  */
 #include "base/buffer.h"
 
@@ -31,7 +32,7 @@ static inline void long_message_cut(struct buffer *message)
   buffer_trim(message, LONG_MESSAGE_BEGINNING);
 }
 
-/* The number of bytes of the next count bytes that belong to the beginning. */
+/* Returns how many of the next `count` bytes belong to the beginning. */
 static inline size_t long_message_kept(const struct buffer *message, size_t count)
 {
   size_t room = message->len < LONG_MESSAGE_BEGINNING ? LONG_MESSAGE_BEGINNING - message->len : 0;

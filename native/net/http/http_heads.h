@@ -3,8 +3,9 @@
 /*
  * A cache of the heads of POSTs. A client sends the same head with all its requests, except the digits of
  * Content-Length. A head that equals a kept head in all other bytes need not be parsed again, because the meaning of a
- * head depends only on its bytes and on the site (http_read_head, http_route). A head is kept for one site, because a
- * Host that one site serves may be foreign to another. Sites are distinguished by their addresses in memory.
+ * head depends only on its bytes and on the site (http_read_head, http_route). A head is kept for one site,
+ * because a Host that one site serves may be foreign to another site. Sites are distinguished by their
+ * addresses in memory.
  *
  * A head with a token (Authorization) is never kept, so that no comparison of bytes tells how much of another client's token
  * a guess has right.

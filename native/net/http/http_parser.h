@@ -5,13 +5,14 @@
  * in chunks; a body with a length is copied. Uses no sockets and no clock, and writes no responses.
  * net/http/http_route.h decides what to do with a request.
  *
- * llhttp 8.1 accepts some input that another parser on the way may interpret differently. So a head is checked before
- * llhttp reads it: the request line has single spaces, each line ends in CR LF, TAB is the only control character, no
- * line is folded, and no space precedes a colon. After llhttp, the fields are checked: at most one Host, one
- * Content-Length of digits only, no transfer coding except "chunked", not both a length and a coding, and no second
- * value of a field that may occur once. A body in chunks may have few bytes of extensions. Its trailer fields (RFC
- * 9110, 6.5) obey the same rules and the limit of a head, and are dropped. All other input is an error. Then the
- * connection must be closed, because the begin of the next request is unknown.
+ * llhttp 8.1 accepts some input that another parser, such as a proxy's, may interpret differently. For this
+ * reason a head is checked before llhttp reads it: the request line has single spaces, each line ends in CR
+ * LF, TAB is the only control character, no line is folded, and no space precedes a colon. After llhttp, the
+ * fields are checked: at most one Host, one Content-Length of digits only, no transfer coding except
+ * "chunked", not both a length and a coding, and no second value of a field that may occur once. A body in
+ * chunks may have few bytes of extensions. Its trailer fields (RFC 9110, 6.5) obey the same rules and the
+ * limit of a head, and are dropped. All other input is an error. In that case the connection must be closed,
+ * because the beginning of the next request is unknown.
  *
  * One owner, one thread at a time.
  */

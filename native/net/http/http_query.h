@@ -16,7 +16,7 @@ enum { HTTP_QUERY_PARAMS_MAX = 1000 };
 /*
  * Appends the request to message. Returns NULL, or a static text for a 400 response if the target is invalid: a
  * malformed escape, text that is not UTF-8, an empty name, more than HTTP_QUERY_PARAMS_MAX parameters. If memory is
- * short, message->failed is set. query: data NULL: there is none.
+ * short, message->failed is set. query: data NULL: the URL has no query.
  */
 const char *http_query_to_call(struct text procedure, struct text query, struct buffer *message);
 

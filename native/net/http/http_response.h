@@ -1,7 +1,8 @@
 #ifndef JPEER_NET_HTTP_HTTP_RESPONSE_H
 #define JPEER_NET_HTTP_HTTP_RESPONSE_H
 /*
- * Writes the heads of responses with a JSON-RPC answer, and complete responses without one. Pure functions, any thread.
+ * Writes the heads of responses that contain a JSON-RPC answer, and complete responses without an answer.
+ * Pure functions, any thread.
  */
 #include "base/buffer.h"
 #include "base/text.h"

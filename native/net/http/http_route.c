@@ -434,8 +434,8 @@ static bool check_source(const struct http_request *request, const struct http_s
   return true;
 }
 
-/* True for a navigation that a page of another site has caused, which browsers mark (Fetch Metadata). A request of an
- * allowed page has an Origin instead. */
+/* True for a navigation that a page of another site has caused. Browsers mark such requests (Fetch Metadata).
+ * A request of an allowed page has an Origin instead. */
 static bool is_of_another_site(const struct http_request *request, const struct http_route_result *route)
 {
   struct text site = request->fields[HTTP_FIELD_SEC_FETCH_SITE];
@@ -530,7 +530,7 @@ static void route_method(const struct http_request *request, const struct http_s
   }
 }
 
-/* The help is for people, so it is sent whatever Accept is. */
+/* The help is for people, so it is sent regardless of Accept. */
 static void route_help(const struct http_request *request, struct http_route_result *route)
 {
   if (http_has_body(request))

@@ -1,8 +1,9 @@
 #ifndef JPEER_NET_HTTP_HTTP_ROUTE_H
 #define JPEER_NET_HTTP_HTTP_ROUTE_H
 /*
- * Routes a request by its head: decides what the request is (a JSON-RPC message by POST, a WebSocket handshake, a
- * request for shared memory, or another one), and whether it is allowed. Pure functions, any thread.
+ * Routes a request by its head: decides what the request is (a JSON-RPC message by POST, a WebSocket
+ * handshake, a request for shared memory, or another request), and whether the request is allowed. Pure
+ * functions, any thread.
  *
  * Paths: POST and WebSocket have the paths "/" and the prefix ("/rpc"), with or without a query. With one more
  * component the path names a procedure that GET calls (JSON-RPC 1.1 draft, 6.3), except the reserved names:
@@ -13,8 +14,8 @@
  *   - a request with an Origin is refused (403) unless the origin is this server, as its Host names it;
  *   - if the server listens on loopback addresses only, a Host is refused (403) unless it is a loopback name, an IP
  *     address or the name that was bound: any other name was made to resolve to this address (DNS rebinding);
- *   - a Unix socket serves every Host, because no web page reaches it: its clients invent a Host, and a proxy may send
- *     that of its own clients;
+ *   - a Unix socket serves every Host, because no web page reaches it: its clients invent a Host, and a proxy
+ *     may send the Host of its own clients;
  *   - a request with an allowed origin is served if its Host is. Its responses have the headers of CORS (Fetch
  *     standard, 3.2), and no other responses do;
  *   - a GET by a page of another site has no Origin, but browsers mark it by Sec-Fetch-Site, and it is refused.
@@ -34,7 +35,7 @@ struct http_site {
   struct text host;                  /* the name that was bound; data NULL: 127.0.0.1 or a Unix socket */
   bool has_principals;               /* its requests show evidence */
   bool has_shm;                      /* its clients may use shared memory */
-  struct text prefix;                /* the path of the service beside "/": "/rpc" */
+  struct text prefix;                /* the path of the service, in addition to "/": "/rpc" */
   const struct web_origins *origins; /* allowed origins; NULL: none, except the server's own */
 };
 

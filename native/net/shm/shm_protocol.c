@@ -14,22 +14,25 @@
 enum {
   /* Bytes of a message that are read before the bound on all input is checked again. */
   CHUNK_SIZE = 128 * 1024,
-  PUBLISH_SIZE = 1024, /* answers are published at this size, even if there are more requests */
-  READ_SHARE = 4       /* read bytes are published at the latest when they are a quarter of the ring */
+  /* unpublished answers of this many bytes are published, even if further requests are waiting */
+  PUBLISH_SIZE = 1024,
+  /* the position of the reader is published at the latest after a quarter of the ring was read */
+  READ_SHARE = 4
 };
 
-/* The state of a connection. connection->is_midway: the head of a message was read, and not all of its payload. */
+/* The state of a connection. connection->is_midway means that the head of a message was read, and its payload
+ * was not completely read. */
 struct shm_state {
   struct shm_pool *pool;
   struct ring_region region;
-  struct ring_writer out;  /* of the output side (net/connection/connection_duplex.h) */
-  struct ring_reader in;   /* of the input side, as the fields below */
+  struct ring_writer out;  /* belongs to the output side (net/connection/connection_duplex.h) */
+  struct ring_reader in;   /* belongs to the input side, like the members below */
   uint64_t limit;          /* `step` may read up to this position until `receive` is called again */
-  int published_processor; /* the processor that was last published to the client; -1: none */
+  int published_processor; /* the processor that was last published to the client; -1: no processor yet */
   bool has_partial_head;   /* the unread bytes of the ring are less than a head */
-  bool is_too_long;        /* of the message being received: only its beginning is kept */
+  bool is_too_long;        /* only the beginning of the message that is being received is kept */
   bool is_asleep;          /* the ring is not polled: the client has to notify the peer */
-  bool has_released;       /* no message was served since all memory was released */
+  bool has_released;       /* all memory was released, and no message was served since then */
 };
 
 _Static_assert(sizeof(struct shm_state) <= CONNECTION_PROTOCOL_STATE,
@@ -42,7 +45,8 @@ static struct shm_state *state_of(struct connection *connection)
 
 /* --- the carrier --- */
 
-/* If the socket is full, the client has unread notifications already. An error is found by the next read. */
+/* If the socket is full, the client has unread notifications already, so none is missing. Other errors are
+ * found by the next read. */
 static void notify_client(const struct connection *connection)
 {
   static const char notification = 0;
@@ -142,12 +146,13 @@ static bool release_idle_memory(struct connection *connection)
   struct shm_state *state = state_of(connection);
   if (state->has_partial_head)
     return false; /* a message has begun, so the connection was not idle */
-  /* false: the client has not read all answers yet */
+  /* has_released remains false if the client has not read all answers yet. */
   state->has_released = ring_writer_release_pages(&state->out);
   return true;
 }
 
-/* The client may keep its map of the memory, so pages with answers that it has read are released first. */
+/* Releases the pages whose answers the client has read, because the client may keep the memory mapped, and
+ * then unmaps it. */
 static void close_region(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);
@@ -160,8 +165,8 @@ static void close_region(struct connection *connection)
   atomic_fetch_sub(&state->pool->total, size);
 }
 
-/* Consumes the notifications on the socket. Also in a turn that reads no messages because the client must read first:
- * otherwise the event would be delivered again at once. */
+/* Consumes the notifications on the socket. A turn that reads no messages, because the client must read its
+ * answers first, also consumes them: otherwise the event of the socket would be delivered again at once. */
 static bool consume_notifications(struct connection *connection, struct crew_member *member)
 {
   struct shm_state *state = state_of(connection);
@@ -202,8 +207,8 @@ static void write_message(struct buffer *out, struct text message)
   ring_append_frame(out, RING_JSON, message);
 }
 
-/* Writes the frame into the ring, as far as there is room. Publishing moves a position, which costs both sides a cache
- * line, so several answers are published together. */
+/* Writes the frame into the ring, as far as there is room. Publishing moves a position, and this costs both
+ * sides a cache line. For this reason several answers are published together. */
 static void write_frame(struct connection *connection, enum ring_kind kind, struct text payload)
 {
   struct ring_writer *out = &state_of(connection)->out;
@@ -249,7 +254,8 @@ static enum step serve_message(struct connection *connection, struct crew_member
   return connection_serve_frame(connection, member, write_answer);
 }
 
-/* A skip frame counts as a message in the turn, so that a client that sends only such frames gets no longer turns. */
+/* A skip frame counts as a message in the turn, so that a client that sends only skip frames does not get
+ * longer turns. */
 static enum step read_head(struct connection *connection, struct buffer *out)
 {
   struct shm_state *state = state_of(connection);
@@ -274,7 +280,7 @@ static enum step read_head(struct connection *connection, struct buffer *out)
   }
 }
 
-/* Reads and drops count bytes, or all that there are. */
+/* Reads and drops count bytes, or all bytes of the ring if it has fewer. */
 static void drop_bytes(struct ring_reader *in, size_t count)
 {
   char dropped[4096];
@@ -309,7 +315,8 @@ static enum step read_payload(struct connection *connection, size_t allowed)
   return STEP_SERVED;
 }
 
-/* The number of bytes up to the limit. 0: also if a skip frame has moved the position beyond it. */
+/* The number of bytes up to the limit. The result is 0, too, if a skip frame has moved the position beyond
+ * the limit. */
 static size_t count_allowed(const struct shm_state *state)
 {
   uint64_t allowed = state->limit - state->in.position;
@@ -424,7 +431,7 @@ static const struct connection_protocol shm_protocol = {.channel = OP_CHANNEL_WE
 
 /* --- the upgrade: memory from the pool, and the 101 response that sends it to the client --- */
 
-/* JP_LIMIT, or the status of ring_region_create: nothing was reserved. */
+/* After an error, JP_LIMIT or an error of ring_region_create, nothing is reserved. */
 static enum jp_status reserve_region(struct shm_pool *pool, struct ring_region *region, int *fd,
                                      struct jp_error *error)
 {
@@ -442,8 +449,8 @@ static enum jp_status reserve_region(struct shm_pool *pool, struct ring_region *
   return status;
 }
 
-/* Sends the 101 response with the session's headers. The memory's descriptor is sent with its first byte. False: the
- * socket did not accept the whole response. */
+/* Sends the 101 response with the session's headers. The descriptor of the memory is sent together with the
+ * first byte of the response. False: the socket did not accept the whole response. */
 static bool send_switch(int socket, int memory, size_t ring_size, const struct rpc_session_info *session)
 {
   char head[200];

@@ -1,9 +1,9 @@
 #ifndef JPEER_NET_SHM_SHM_PROTOCOL_H
 #define JPEER_NET_SHM_SHM_PROTOCOL_H
 /*
- * Shared memory as the protocol of a connection (net/connection/connection_protocol.h): JSON messages are in two rings
- * (ring/ring.h), and notifications are sent by the socket, which has to be a Unix socket. Begins by an HTTP Upgrade
- * (docs/shared-memory.md).
+ * Shared memory as the protocol of a connection (net/connection/connection_protocol.h): JSON messages are in
+ * two rings (ring/ring.h), and notifications are sent by the socket, which has to be a Unix socket. The
+ * protocol begins with an HTTP Upgrade (docs/shared-memory.md).
  */
 #include "net/connection/connection_protocol.h"
 
@@ -11,7 +11,7 @@
 
 /* The shared memory of all connections of a server. Any thread. */
 struct shm_pool {
-  struct connection_upgrade upgrade; /* first: HTTP begins the protocol by it */
+  struct connection_upgrade upgrade; /* the first member: HTTP begins this protocol by it */
   size_t ring_size;     /* of each of the two rings of a connection; 0: shared memory is switched off */
   size_t total_max;     /* limit of `total` */
   int64_t idle_ms;      /* a connection that gets no message for this time releases memory */

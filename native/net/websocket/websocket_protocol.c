@@ -8,7 +8,8 @@
 struct websocket_state {
   struct ws_reader reader;
   struct ws_decoder *decoder; /* NULL between turns, except inside a frame */
-  bool awaits_close;          /* the peer's close frame was written, and the input is read for the client's */
+  /* the peer's close frame was written, and the input is read to find the client's close frame */
+  bool awaits_close;
 };
 
 _Static_assert(sizeof(struct websocket_state) <= CONNECTION_PROTOCOL_STATE,
@@ -24,7 +25,7 @@ static void begin_frames(struct connection *connection)
   connection->began_ms = 0;
 }
 
-/* wslay reads ahead, so the decoder may have whole frames. */
+/* wslay reads ahead, so the decoder may contain whole frames. */
 static void note_progress(struct connection *connection)
 {
   const struct websocket_state *state = state_of(connection);
@@ -92,7 +93,7 @@ static enum ws_event read_frames(struct connection *connection, struct ws_input 
   return event;
 }
 
-/* Consumes a frame, or a part of one. */
+/* Consumes a frame, or a part of a frame. */
 static enum step collect_message(struct connection *connection, struct crew_member *member,
                                  struct buffer *out)
 {
@@ -137,7 +138,8 @@ static void write_message(struct buffer *out, struct text message)
 
 /* --- deadlines and ends --- */
 
-/* began_ms is also set by control frames, which are no messages. If no message has begun, the frame has ended. */
+/* Input of control frames sets began_ms, too, although they are not messages. If no message has begun, the
+ * control frame has ended, and there is no deadline. */
 static int64_t find_deadline(struct connection *connection, bool has_begun, int64_t now_ms)
 {
   (void)now_ms;
@@ -199,7 +201,8 @@ static bool is_end_confirmed(struct connection *connection, struct crew_member *
   enum ws_event event;
   do {
     event = read_frames(connection, &input);
-    if (event == WS_EVENT_MESSAGE) /* not for an incomplete message, whose bytes the reader has counted */
+    /* the bytes of an incomplete message are kept, because the reader has counted them */
+    if (event == WS_EVENT_MESSAGE)
       buffer_clear(&connection->message);
   } while (event == WS_EVENT_MESSAGE || event == WS_EVENT_PING || event == WS_EVENT_PONG);
   if (event != WS_EVENT_NONE && event != WS_EVENT_CLOSE)

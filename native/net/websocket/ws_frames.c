@@ -255,8 +255,9 @@ static bool read_text_head(struct text bytes, struct text_head *head)
   return length >= forms[form].least;
 }
 
-/* Begins a frame of the most common kind without wslay, which copies a frame and unmasks it byte by byte: this is most
- * of the cost of reading it. False: the frame is of another kind, malformed or too long, and wslay has to read it. */
+/* Begins a frame of the most common kind without wslay. wslay copies a frame and unmasks it byte by byte, and
+ * this is most of the cost of reading a frame. False: the frame is of another kind, malformed or too long,
+ * and wslay has to read it. */
 static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decoder, struct ws_input *input,
                        size_t message_max)
 {
@@ -272,7 +273,7 @@ static bool begin_text(struct ws_reader *reader, const struct ws_decoder *decode
   return true;
 }
 
-/* Unmasks the payload into `to`. Returns whether all bytes are ASCII. */
+/* Unmasks the payload into `to`. True if all bytes are ASCII. */
 static bool unmask_bytes(char *to, const char *payload, size_t length, const uint8_t mask[WS_MASK_LENGTH])
 {
   enum { WORDS = 4 };

@@ -22,7 +22,7 @@ enum ws_close_code { /* RFC 6455, 7.4.1 */
                      WS_GOING_AWAY = 1001,
                      WS_PROTOCOL_ERROR = 1002,
                      WS_UNSUPPORTED = 1003,
-                     WS_NO_CODE = 1005, /* never sent: it stands for a close frame without a code */
+                     WS_NO_CODE = 1005, /* never sent: represents a close frame without a code */
                      WS_BAD_TEXT = 1007,
                      WS_POLICY = 1008,
                      WS_TOO_BIG = 1009,
@@ -38,29 +38,33 @@ struct ws_decoder;
 
 struct ws_decoder *ws_decoder_create(void); /* NULL when memory is short */
 void ws_decoder_destroy(struct ws_decoder *decoder);
-/* True between frames, if no input is buffered: another connection can use the decoder. */
+/* True between frames, if no input is buffered: another connection can then use the decoder. */
 bool ws_decoder_is_clean(const struct ws_decoder *decoder);
 
-/* The state of a connection between turns, together with a decoder that is not clean. All zero at first. */
+/* The state of a connection between turns. A decoder that is not clean belongs to this state, too. All zero
+ * at first. */
 struct ws_reader {
   bool in_message;    /* a text message has begun */
-  size_t valid;       /* the number of its bytes that were checked to be UTF-8 */
-  uint64_t announced; /* the sum of the lengths of its frames so far */
-  /* Only its beginning is kept, because it exceeds message_max; valid after WS_EVENT_MESSAGE, too. */
+  size_t valid;       /* the number of bytes of the message that were found to be UTF-8 */
+  uint64_t announced; /* the sum of the lengths of the message's frames so far */
+  /* The message exceeds message_max, and only its beginning is kept. Valid after WS_EVENT_MESSAGE, too. */
   bool is_too_long;
 
   /* Of a frame that is read without wslay: */
   size_t left;                  /* bytes of the payload that were not received yet */
-  uint8_t mask[WS_MASK_LENGTH]; /* of the next four bytes */
+  uint8_t mask[WS_MASK_LENGTH]; /* for the next four bytes */
 };
 
 enum ws_event {
   WS_EVENT_NONE, /* all input was consumed; more is needed */
-  WS_EVENT_MESSAGE, /* a whole text message, or its beginning (is_too_long), is in `message`; the caller clears it */
-  WS_EVENT_PING, /* control and control_len */
+  /* a whole text message, or its beginning (is_too_long), is in `message`; the caller clears it */
+  WS_EVENT_MESSAGE,
+  WS_EVENT_PING, /* its payload is in `control` and `control_len` */
   WS_EVENT_PONG,
-  WS_EVENT_CLOSE, /* code: the client's, or WS_NO_CODE */
-  WS_EVENT_FAILED /* close with code and reason, and do not use the reader and the decoder again */
+  WS_EVENT_CLOSE, /* `code` is the client's code, or WS_NO_CODE */
+  /* the input is malformed: close with `code` and `reason`, and do not use the reader and the decoder
+   * again */
+  WS_EVENT_FAILED
 };
 
 struct ws_input {
@@ -80,7 +84,7 @@ enum ws_event ws_read(struct ws_reader *reader, struct ws_decoder *decoder, stru
 
 /* Appends one unmasked frame to out. */
 void ws_write(struct buffer *out, enum ws_opcode opcode, bool fin, struct text payload);
-/* Appends a close frame; WS_NO_CODE gives an empty one. reason is ASCII, at most 123 bytes. */
+/* Appends a close frame. With WS_NO_CODE the frame has no payload. reason is ASCII, at most 123 bytes. */
 void ws_write_close(struct buffer *out, uint16_t code, const char *reason);
 
 #endif

@@ -18,7 +18,7 @@
 enum {
   LONG_CALL_MS = 1000,
   REPORT_MS = 60000,
-  GROWTH_PAUSE_MS = 100, /* after the creation of a thread failed */
+  GROWTH_PAUSE_MS = 100, /* pause after the creation of a thread has failed */
   WITHOUT_EVENTFD_MS = 5 /* how long a member without an eventfd sleeps, because nobody can wake it */
 };
 
@@ -119,7 +119,7 @@ static enum crew_member_state get_member_state(const struct crew_member *member)
   return atomic_load_explicit(&member->state, memory_order_relaxed);
 }
 
-/* Under the lock, except to and from WAITING. */
+/* The caller holds the lock, except for a change to or from WAITING. */
 static void set_member_state(struct crew_member *member, enum crew_member_state to)
 {
   ASSERT_TRANSITION(crew_member_transitions, get_member_state(member), to);
@@ -224,7 +224,7 @@ static void wake_watcher(struct crew *crew)
   pthread_mutex_unlock(&crew->sleep_lock);
 }
 
-/* To be called before or after each step that may concern the watcher. */
+/* Called before or after each step that may concern the watcher. */
 static inline void wake_sleeping_watcher(struct crew *crew)
 {
   if (atomic_load_explicit(&crew->watcher_sleeps, memory_order_relaxed))
@@ -245,7 +245,8 @@ void crew_submit(struct crew *crew, struct crew_source *source)
     crew->last_ready = source;
     is_first = atomic_fetch_add(&crew->ready, 1) == 0;
   }
-  /* Even if the source was in the queue already: its previous owner may have submitted it without a lane. */
+  /* The reserved threads are woken even if the source was in the queue already, because its previous owner
+   * may have submitted it without a lane. */
   if (atomic_load_explicit(&source->lane, memory_order_relaxed) != RPC_LANE_ALL)
     pthread_cond_broadcast(&crew->lane_wanted);
   pthread_mutex_unlock(&crew->lock);
@@ -285,7 +286,7 @@ struct crew_source *crew_pop_ready(struct crew *crew)
     left = atomic_fetch_sub(&crew->ready, 1) - 1;
   }
   pthread_mutex_unlock(&crew->lock);
-  /* Two writes to wake_fd may have woken one member only. */
+  /* Two writes to wake_fd may have woken only one member. */
   if (left > 0 && atomic_load(&crew->idle) > 0)
     crew_wake_one(crew);
   return source;
@@ -320,8 +321,8 @@ static bool leave_when_surplus(struct crew_member *member)
   return leaves;
 }
 
-/* A surplus thread stays for linger_ms, but connections may need its descriptor now. The worker forgets the member
- * first, so that no thread wakes the member while the descriptor is closed. */
+/* A surplus thread is kept for linger_ms, but connections may need its descriptor now. The worker's pointer
+ * to the member is cleared first, so that no thread wakes the member while the descriptor is closed. */
 static void drop_eventfd(struct crew_member *member)
 {
   const struct rpc_service *service = member->crew->service;
@@ -334,7 +335,8 @@ static void drop_eventfd(struct crew_member *member)
 
 /*
  * Waits for an event while the member is counted as idle. The member increments `idle` before it reads the length of
- * the ready queue, and crew_submit appends to the queue before it reads `idle`: at least one of the two sees the other.
+ * the ready queue, and crew_submit appends to the queue before it reads `idle`: so at least one of the two
+ * notices the other's change.
  */
 static struct crew_source *wait_idle(struct crew_member *member, bool *left)
 {
@@ -423,7 +425,8 @@ static void release_member(struct crew_member *member, bool left)
   pthread_mutex_unlock(&crew->lock);
 }
 
-/* Only this thread writes the counter, so a plain addition is enough, which is cheaper than an atomic one. */
+/* The counter is written only by this thread, so a plain addition is enough. It is cheaper than an atomic
+ * addition. */
 static void count_steps(struct crew_member *member, unsigned count)
 {
   uint64_t steps = atomic_load_explicit(&member->steps, memory_order_relaxed);
@@ -474,7 +477,8 @@ static void run_loop(void *argument, struct rpc_worker *worker)
   end_serving(member, left);
 }
 
-/* Finds a free place, or makes one. NULL: memory is short, or there are as many places as possible. Under the lock. */
+/* Finds or makes a free place. NULL: memory is short, or there are as many places as possible. The caller
+ * holds the lock. */
 static struct crew_member *find_place(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->place_count);
@@ -492,7 +496,7 @@ static struct crew_member *find_place(struct crew *crew)
   return made;
 }
 
-/* The member counts as idle from now on. NULL: there is no place. Under the lock. */
+/* The member counts as idle from now on. NULL: all places are used. The caller holds the lock. */
 static struct crew_member *reserve_place(struct crew *crew)
 {
   struct crew_member *place = crew_busy_size(crew) < crew->config.threads_max ? find_place(crew) : NULL;
@@ -547,7 +551,7 @@ bool crew_add_member(struct crew *crew)
 
 /* --- the starter --- */
 
-/* NULL: there is none. Under the lock. */
+/* NULL: no member waits for its thread. The caller holds the lock. */
 static struct crew_member *pop_unstarted(struct crew *crew)
 {
   struct crew_member *member = crew->first_unstarted;
@@ -559,7 +563,8 @@ static struct crew_member *pop_unstarted(struct crew *crew)
   return member;
 }
 
-/* Where one thread cannot be made, the others are not tried: the watcher asks for them again. */
+/* If a thread cannot be made, the remaining threads are not tried, because the watcher requests them
+ * again. */
 static void start_threads(struct crew *crew, struct crew_member *member, bool wants_interrupter)
 {
   struct jp_error error = {0};
@@ -631,7 +636,8 @@ static bool wait_for_own_turn(struct crew_member *member, struct crew_source *so
       drain_eventfd(polled[0].fd);
     if (polled[2].fd >= 0 && polled[2].revents != 0) {
       wake_word_reset(
-          &member->waking); /* else the word would say "woken", and end the next busy-polling at once */
+          /* without the reset the word would still be WOKEN, and would end the next busy-polling at once */
+          &member->waking);
       return true;
     }
   }
@@ -703,7 +709,8 @@ void crew_admit(struct crew_member *member)
 
 /* --- reserved threads --- */
 
-/* Removes the first source of the ready queue that waits for this lane. NULL: none. Under the lock. */
+/* Removes the first source of the ready queue that waits for this lane. NULL: no source waits for it. The
+ * caller holds the lock. */
 static struct crew_source *pop_ready_of_lane(struct crew *crew, enum rpc_lane lane)
 {
   struct crew_source *before = NULL;
@@ -726,8 +733,9 @@ static struct crew_source *pop_ready_of_lane(struct crew *crew, enum rpc_lane la
   return source;
 }
 
-/* Gives the thread of one member with wants_name its name. False: there is no such member. Called under the lock, and
- * unlocks it while it calls the JVM: the worker stays valid, because its call is held. */
+/* Gives the thread of one member with wants_name its name. False: no member needs a name. The caller holds
+ * the lock, and this function releases the lock while it calls the JVM. The worker remains valid during that
+ * time, because its call is held. */
 static bool name_thread(struct crew *crew, struct rpc_worker *own)
 {
   const struct rpc_service *service = crew->service;
@@ -886,8 +894,8 @@ void crew_wait(void *thread, bool (*is_over)(void *state), void *state, int64_t 
                       .reads = source->call_ops != NULL && source->call_ops->begin_wait != NULL,
                       .is_over = is_over,
                       .state = state};
-  /* The descriptor must exist before the first call of is_over: a thread that finds no descriptor has then changed the
-   * state before that call, so it need not wake the member. */
+  /* The descriptor must exist before the first call of is_over: if a thread finds no descriptor, it has
+   * changed the state before that call, and need not wake the member. */
   if (atomic_load(&member->wait_fd) < 0)
     atomic_store(&member->wait_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   crew_stop_polling(member);
@@ -935,7 +943,7 @@ void crew_refuse_all(struct crew *crew)
   wake_watcher(crew);
 }
 
-/* True while a member's thread may still return from Java. Under the lock. */
+/* True while a member's thread may still return from Java. The caller holds the lock. */
 static bool has_returning_member(struct crew *crew)
 {
   const struct rpc_service *service = crew->service;
@@ -1032,9 +1040,9 @@ bool crew_turn_renew(struct crew_turn *turn)
 
 enum { CHECK_EVENTS_NS = 20000 };
 
-/* If the crew has one processor only, a member that was woken for an event may wait for that processor, which the
- * poller keeps as long as its clients send messages. So the poller yields if there is an event. The check takes as long
- * as two quick messages, so it is made at most once in CHECK_EVENTS_NS. */
+/* If the crew has one processor only, a member that was woken for an event may wait for that processor, which
+ * the poller keeps as long as its clients send messages. For this reason the poller yields if there is an
+ * event. The check takes as long as two quick messages, so it is made at most once in CHECK_EVENTS_NS. */
 static void yield_to_others(struct crew_member *member, int64_t now_ns)
 {
   struct crew *crew = member->crew;
@@ -1075,7 +1083,7 @@ enum crew_served crew_served_as(enum rpc_served served)
   return served_as[served];
 }
 
-/* The watcher. */
+/* Called by the watcher. */
 static enum crew_served serve_without_worker(struct crew *crew, const struct crew_message *message,
                                              struct buffer *out)
 {
@@ -1105,7 +1113,7 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
 
 /* ---- lost threads ---- */
 
-/* The lost thread of the member has returned from its call. */
+/* Called when the lost thread of the member has returned from its call. */
 static enum crew_served end_lost(struct crew_member *member, enum crew_served served)
 {
   struct crew *crew = member->crew;

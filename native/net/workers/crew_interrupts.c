@@ -1,11 +1,12 @@
 /*
- * The end of calls that last too long: who is to be interrupted, and the threads that interrupt. docs/internals/ended-calls.md
- * says why an interrupt hits no other request.
+ * Ends calls that last too long: chooses the threads to be interrupted, and runs the threads that interrupt
+ * them. docs/internals/ended-calls.md explains why an interrupt hits no other request.
  *
- * An interrupter does nothing but that. Thread.interrupt closes the interruptible channel that its thread is inside of, which
- * is code of the application: it may block, or never return. It then keeps this interrupter, and the watcher adds another one
- * as soon as calls are to be ended and all are inside such an interrupt. There are no more than members, because each holds
- * another member's thread.
+ * An interrupter is a thread that only interrupts other threads. If the interrupted thread is inside an
+ * interruptible channel, Thread.interrupt closes that channel. Closing runs code of the application, which
+ * may block or never return. In that case the interrupter remains blocked, and the watcher adds another
+ * interrupter as soon as calls must be ended and all interrupters are blocked. There are never more
+ * interrupters than members, because each blocked interrupter holds another member's thread.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,14 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of its thread, which frees it. */
+/* The data of an interrupter's thread. The thread frees the data. */
 struct crew_interrupter {
   struct crew *crew;
   struct crew_interrupter *next;
-  struct rpc_worker *worker; /* NULL: its thread does not run yet */
+  struct rpc_worker *worker; /* NULL: the interrupter's thread does not run yet */
 };
 
-/* ---- what is to be ended ---- */
+/* ---- messages and calls to be ended ---- */
 
 static void drop_end(struct crew_member *member)
 {
@@ -29,7 +30,7 @@ static void drop_end(struct crew_member *member)
   member->crew->ends--;
 }
 
-/* The end of a whole message is not replaced by that of one of its calls. */
+/* The end of a whole message is not replaced by the end of one of its calls. */
 void crew_want_end(struct crew_member *member, const struct crew_end *end)
 {
   struct crew *crew = member->crew;
@@ -90,10 +91,11 @@ static void note_ended(struct crew_member *member, const struct crew_end *end, c
 }
 
 /*
- * If the call has not begun, or another thread visits it, the watcher has the end tried again. The lock is released during
- * the interrupt: the held call keeps the worker. member->ended is written before the interrupt, which may never return:
- * then the watcher answers the message, and uses this hold to declare the thread lost. True: a thread was interrupted, or
- * need not be.
+ * False: the message is over, the call has not begun, or another thread visits the call. If the message is
+ * not over, the watcher requests the end again. The lock is released during the interrupt, because the held
+ * call keeps the worker valid. member->ended is written before the interrupt, because the interrupt may never
+ * return. If it does not return, the watcher answers the message, and uses this hold to declare the thread
+ * lost.
  */
 static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_member *member)
 {
@@ -108,7 +110,8 @@ static bool end_call(struct crew *crew, struct rpc_worker *own, struct crew_memb
   if (is_over || member->hold != CREW_HELD_BY_NONE || !service->hold_call(service->context, held))
     return false;
   drop_end(member);
-  /* The message cannot end now. Before, it may have. */
+  /* The held call keeps the message from ending from now on, but the message may have ended before the
+   * hold. */
   if (atomic_load_explicit(&member->steps, memory_order_relaxed) == end.steps &&
       service->end_call(service->context, held, &end.call, name, sizeof name)) {
     if (end.call.is_any || end.call.level == 0)
@@ -190,7 +193,7 @@ static void unlink_interrupter(struct crew *crew, const struct crew_interrupter 
   pthread_cond_broadcast(&crew->changed);
 }
 
-/* The interrupter ends if another one is idle already. */
+/* The interrupter ends if another interrupter is idle already. */
 static void run_interrupter(void *argument, struct rpc_worker *worker)
 {
   struct crew_interrupter *interrupter = argument;
@@ -232,7 +235,8 @@ enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error)
   return status;
 }
 
-/* True: the thread of an interrupter has not begun yet, and ends a call when it begins. Under the lock. */
+/* True if the thread of an interrupter has not begun yet: it will end a call when it begins. The caller holds
+ * the lock. */
 static bool has_starting(const struct crew *crew)
 {
   const struct crew_interrupter *interrupter = crew->interrupters;

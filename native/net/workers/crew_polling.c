@@ -11,7 +11,7 @@ static const struct spin_limits SOCKET_LIMITS = {.usual_ns = 100000, .rare_ns = 
 enum {
   PAUSE_NS = 2000,     /* a pollable source is polled with pauses for this time before the first yield */
   POLLS_PER_CLOCK = 4, /* polls with pauses between two reads of the clock */
-  /* POLLS_PER_CLOCK polls that take longer were interrupted: the thread had lost its processor. */
+  /* If POLLS_PER_CLOCK polls take longer than this, the thread has lost its processor during the polls. */
   LOST_NS = 50000,
   LOST_MAX = 4,     /* more interrupts than this in one loop count as polling time */
   QUICK_NS = 20000, /* a member whose work takes longer, twice in a row, closes the set of polled sources */
@@ -31,14 +31,15 @@ static bool has_no_work(struct crew *crew)
          atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_SERVING;
 }
 
-/* Another member is idle and receives the events, and no work waits. */
+/* True if another member is idle and receives the events, and no work waits. */
 static bool can_be_spared(struct crew_member *member)
 {
   struct crew *crew = member->crew;
   return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 && has_no_work(crew);
 }
 
-/* No work waits. If no other member is idle, this member checks for events itself, and serves the event next. */
+/* True if no work waits. If no other member is idle, this member checks for events itself, and serves the
+ * event that it finds next. */
 static bool can_go_on(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -67,7 +68,7 @@ static void resign_as_poller(struct crew_member *member)
 
 /* --- the set of polled sources --- */
 
-/* Under poll_lock. */
+/* The caller holds poll_lock. */
 static void remove_polled(struct crew *crew, size_t index)
 {
   struct crew_source *source = crew->polled[index].source;
@@ -80,8 +81,8 @@ static void remove_polled(struct crew *crew, size_t index)
   atomic_store_explicit(&source->is_polled, false, memory_order_release);
 }
 
-/* Removes the source from the set. True: its client has to notify the peer from now on. False: the source has work.
- * Under poll_lock. */
+/* Removes the source from the set. True: its client has to notify the peer from now on. False: the source has
+ * work. The caller holds poll_lock. */
 static bool put_to_sleep(struct crew *crew, size_t index)
 {
   struct crew_source *source = crew->polled[index].source;
@@ -90,7 +91,7 @@ static bool put_to_sleep(struct crew *crew, size_t index)
   return sleeps;
 }
 
-/* Polls one source. True: it has work, and was removed from the set. Under poll_lock. */
+/* Polls one source. True: the source has work, and was removed from the set. The caller holds poll_lock. */
 static bool poll_one(struct crew *crew, size_t index, int64_t now_ns)
 {
   struct crew_source *source = crew->polled[index].source;
@@ -104,8 +105,8 @@ static bool poll_one(struct crew *crew, size_t index, int64_t now_ns)
   return now_ns >= *until_ns && !put_to_sleep(crew, index);
 }
 
-/* Polls each source once, beginning after the last one that had work. Returns a source that has work; NULL: none.
- * now_ns may be a little old. */
+/* Polls each source once, beginning with the source after the one that last had work. Returns a source that
+ * has work; NULL: none. now_ns may be a little old. */
 static struct crew_source *poll_set(struct crew *crew, int64_t now_ns)
 {
   struct crew_source *found = NULL;
@@ -154,7 +155,7 @@ void crew_remove_polled(struct crew *crew, struct crew_source *source)
   pthread_mutex_unlock(&crew->poll_lock);
 }
 
-/* Closes the set. Under poll_lock. */
+/* Closes the set. The caller holds poll_lock. */
 static void put_all_to_sleep(struct crew *crew)
 {
   atomic_store_explicit(&crew->accepts_polled, false, memory_order_relaxed);
@@ -276,8 +277,8 @@ static void measure_poll(struct crew_member *member, const struct spin_limits *l
     spent->longest_pause_ns = pause_ns;
 }
 
-/* Uses member->clock_ns as the time at its begin. Does not read the clock if the first polls with pauses find work,
- * because they take less time than a yield. */
+/* Uses member->clock_ns as the time at which the loop begins. Does not read the clock if the first polls with
+ * pauses find work, because these polls take less time than a yield. */
 static bool run_poll_loop(struct crew_member *member, const struct poll_loop *loop)
 {
   const int64_t limit_ns = spin_policy_limit_ns(loop->spin, loop->limits);
@@ -299,7 +300,7 @@ static bool run_poll_loop(struct crew_member *member, const struct poll_loop *lo
       spent.took_ns = 0;
     spent.arrived = arrived;
   } while (!found && spent.took_ns < limit_ns && loop->may_continue(member));
-  /* If the next turn is one of a pollable source, the member may stay the poller. */
+  /* If the next turn is for a pollable source, the member may remain the poller. */
   bool stays_poller =
       member->found != NULL || (member->held != NULL && crew_poll_ops_of(member->held) != NULL);
   spin_policy_learn(loop->spin, loop->limits, found || stays_poller, spent.took_ns, spent.longest_pause_ns);
@@ -312,9 +313,10 @@ struct stay {
   struct crew_member *member;
   struct crew_source *source;
   bool (*has_work)(struct crew_source *source);
-  int64_t pause_ns; /* of the client: from the previous answer to the message that was just answered */
-  bool is_quick;    /* the member's last work, or the work before, took no longer than QUICK_NS */
-  bool has_more;    /* the source itself has work */
+  /* how long the client has paused: from the previous answer to the message that was just answered */
+  int64_t pause_ns;
+  bool is_quick; /* the member's last work, or the work before, took no longer than QUICK_NS */
+  bool has_more; /* the source itself has work */
 };
 
 static bool poll_source(void *context)
@@ -332,7 +334,8 @@ static bool poll_set_and_source(void *context)
   return find_polled(stay->member) || poll_source(stay);
 }
 
-/* Opens the set, or closes it, because polled sources must not wait for slow work. */
+/* Opens the set if the work is quick, and closes the set if the work is slow, because polled sources must not
+ * wait for slow work. */
 static void set_accepts_polled(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -346,8 +349,8 @@ static void set_accepts_polled(struct crew_member *member, bool is_quick)
   pthread_mutex_unlock(&crew->poll_lock);
 }
 
-/* Whether the client runs on another processor. If it runs on this one, the member must yield at once. If the client
- * has published no processor, the configuration decides. */
+/* Whether the client runs on another processor. If the client runs on this processor, the member must yield
+ * at once. If the client has published no processor, the configuration decides. */
 static bool is_client_elsewhere(const struct crew *crew, struct crew_source *source)
 {
   int own = sched_getcpu();
@@ -371,11 +374,12 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
   return stay->has_more;
 }
 
-/* True if the member may poll, but has to serve ready work or an event first. The set may be open during that time: the
- * member polls it after this work. Otherwise all clients would be put to sleep, and each call would need a notification
- * as long as there is always another notification to serve. The event must be served first, because no other member can
- * receive it, and a call that polling finds may be a long one. A member whose work is slow does not become the poller,
- * and closes the set if it is the poller already. */
+/* True if the member may poll, but has to serve ready work or an event first. The set may remain open during
+ * that time, because the member polls it after this work. If the set were closed, all clients would have to
+ * notify the peer, and each call would need a notification as long as there is always another notification to
+ * serve. The event must be served first, because no other member can receive it, and a call that polling
+ * finds may be a long one. A member whose work is slow does not become the poller, and closes the set if it
+ * is the poller already. */
 static bool may_poll_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -405,8 +409,8 @@ static void measure_work(struct crew_member *member, struct stay *stay)
   source->answered_ns = member->clock_ns;
 }
 
-/* A source with CREW_PACE_STEADY may be polled as long as the poller has other work. Then its calls need no
- * notification. */
+/* A source with CREW_PACE_STEADY may be polled while the poller has other work. While the source is polled,
+ * its calls need no notification. */
 static bool stay_with_pollable(struct crew_member *member, struct stay *stay)
 {
   struct crew *crew = member->crew;

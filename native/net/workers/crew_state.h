@@ -8,7 +8,7 @@
 
 enum { CREW_POLLED_MAX = 64 };
 
-/* Any thread reads the phase; crew_refuse_all and crew_stop change it. */
+/* Any thread may read the phase. Only crew_refuse_all and crew_stop change it. */
 enum crew_phase {
   CREW_SERVING,  /* messages are served */
   CREW_REFUSING, /* each message is refused */
@@ -33,13 +33,14 @@ struct crew {
   const struct rpc_service *service;
   int epoll_fd;
   int wake_fd; /* edge-triggered: a write wakes one idle member */
-  int stop_fd; /* level-triggered, never read: wakes all members, for good */
+  int stop_fd; /* level-triggered and never read: once it is readable, no member sleeps any more */
   struct crew_source wake;
   struct crew_source stop;
 
-  _Atomic int phase;         /* enum crew_phase */
-  _Atomic unsigned idle;     /* members in epoll_wait, or about to be, and those whose thread is starting */
-  _Atomic unsigned starting; /* those of them whose thread is starting */
+  _Atomic int phase; /* enum crew_phase */
+  /* members that are in epoll_wait or soon will be, including members whose thread is starting */
+  _Atomic unsigned idle;
+  _Atomic unsigned starting; /* the idle members whose thread is starting */
   _Atomic unsigned ready;    /* length of the ready queue */
   _Atomic unsigned waiting;  /* members in crew_wait, except pinned members */
   _Atomic unsigned polling;  /* pinned members that poll at length */
@@ -58,15 +59,16 @@ struct crew {
   int64_t refused_ms;    /* when a message was last refused as busy */
   uint64_t refused_busy; /* messages refused as busy since the last line */
 
-  /* The one member that polls: it is in crew_stay, polls in crew_wait, or has a turn of a source that it has found by
-   * polling. NULL: none. */
+  /* The only member that polls. This member is in crew_stay, polls in crew_wait, or has a turn of a source
+   * that it has found by polling. NULL: no member polls. */
   struct crew_member *_Atomic poller;
   _Atomic unsigned fast_arrivals; /* how many sources with CREW_PACE_FAST were added to `polled` so far */
 
-  /* The set of polled sources: nobody owns them, and their clients need not notify the peer. The set is open
-   * (accepts_polled) only while the poller does nothing except polling and turns of pollable sources. Before the poller
-   * begins other work, and when its work is slow, it closes the set: all sources are removed and put to sleep.
-   * poll_lock guards the set, next_polled and polled_at; only `lock` may be locked under it. */
+  /* The set of polled sources. Nobody owns a source in the set, and its client need not notify the peer. The
+   * set is open (accepts_polled) only while the poller does nothing except polling and turns of pollable
+   * sources. Before the poller begins other work, and when its work is slow, it closes the set: all sources
+   * are removed and put to sleep. poll_lock guards the set, next_polled and polled_at; a thread that holds
+   * poll_lock may lock only `lock`. */
   pthread_mutex_t poll_lock;
   _Atomic size_t polled_count;
   _Atomic unsigned fast_count; /* polled sources with CREW_PACE_FAST */
@@ -76,14 +78,15 @@ struct crew {
     int64_t until_ns; /* the source is put to sleep at this time; 0: it was not polled yet */
   } polled[CREW_POLLED_MAX];
 
-  /* Guards the fields below, each member's `worker`, and each member's `state` except to and from WAITING. */
+  /* Guards the fields below, each member's `worker`, and each change of a member's `state` except to and from
+   * WAITING. */
   pthread_mutex_t lock;
   pthread_cond_t changed; /* a member has left */
   /* A source with a lane was submitted, a thread shall get a name, or the crew stops. */
   pthread_cond_t lane_wanted;
   pthread_cond_t end_wanted; /* a call has to be ended, or the crew stops */
-  pthread_cond_t retained;   /* the watcher no longer uses the hold of an interrupter (crew_end_part) */
-  unsigned ends;             /* members whose `end` is a request */
+  pthread_cond_t retained;   /* the watcher no longer uses an interrupter's hold of a call (crew_end_part) */
+  unsigned ends;             /* members with a message or call that has to be ended (crew_member.end) */
   unsigned interrupters_idle;
   struct crew_interrupter *interrupters; /* threads that end calls */
   uint64_t interrupts;                   /* so far */
@@ -96,21 +99,22 @@ struct crew {
   unsigned pinned;       /* pinned members */
   bool watcher_runs;
   bool starter_runs;
-  bool wants_interrupter; /* the starter has to make one */
+  bool wants_interrupter; /* the starter has to make an interrupter */
   pthread_t watcher_thread;
-  /* The starter makes threads for the watcher, because the JVM may block the thread that makes one. */
+  /* The starter makes threads for the watcher, because the JVM may block the thread that makes a thread. */
   pthread_t starter_thread;
-  pthread_cond_t start_wanted;         /* of the starter; or the crew stops */
-  struct crew_member *first_unstarted; /* members whose threads it has to make */
-  struct crew_member **last_unstarted; /* the link that the next one is appended at */
+  pthread_cond_t start_wanted;         /* the starter has to make a thread, or the crew stops */
+  struct crew_member *first_unstarted; /* members whose threads the starter has to make */
+  struct crew_member **last_unstarted; /* the link to which the next entry is appended */
 
   pthread_mutex_t sleep_lock; /* of the watcher's sleep; nothing else is locked under it */
   pthread_cond_t sleep_ended;
 
   struct crew_member watcher;
   struct crew_member reserved[RPC_LANES]; /* by lane; RPC_LANE_ALL is not used */
-  struct crew_member **members;           /* an array of the largest size; NULL: the place was not made yet */
-  _Atomic unsigned place_count;           /* places made so far; a place is never freed before crew_destroy */
+  /* one entry for each possible place; NULL: the place was not made yet */
+  struct crew_member **members;
+  _Atomic unsigned place_count; /* places made so far; a place is never freed before crew_destroy */
 };
 
 static inline bool crew_is_pinned(const struct crew_member *member)
@@ -118,8 +122,8 @@ static inline bool crew_is_pinned(const struct crew_member *member)
   return atomic_load_explicit(&member->pinned, memory_order_relaxed) != NULL;
 }
 
-/* The number of members that count in threads_max: those that serve all sources, except members that wait for their
- * clients, and except lost members that may be replaced. Under the lock. */
+/* The number of members that count in threads_max: the members that serve all sources, except members that
+ * wait for their clients and lost members that may be replaced. The caller holds the lock. */
 static inline unsigned crew_busy_size(struct crew *crew)
 {
   unsigned waiting = atomic_load_explicit(&crew->waiting, memory_order_relaxed);
@@ -130,14 +134,16 @@ static inline unsigned crew_busy_size(struct crew *crew)
 
 /* --- crew_polling.c --- */
 
-/* Calls has_work with context in a loop, for a time that wait_spin limits, until it is true; returns its last result.
- * False at once if another member polls, or if the crew needs this thread. source: whose input the member waits for; it
- * decides how the loop pauses. The member must not be the poller before the call, and is not after it. */
+/* Calls has_work(context) in a loop, until the result is true or the time that wait_spin allows is over.
+ * Returns the last result. Returns false at once if another member polls, or if the crew needs this thread.
+ * source: the source for whose input the member waits; it determines how the loop pauses. The member must not
+ * be the poller before the call, and is not the poller after it. */
 bool crew_poll_while_waiting(struct crew_member *member, struct crew_source *source,
                              bool (*has_work)(void *context), void *context);
-/* If the member is the poller, puts the polled sources to sleep, and ends its role. */
+/* If the member is the poller, puts the polled sources to sleep, and ends the member's role as poller. */
 void crew_stop_polling(struct crew_member *member);
-/* If the member is the poller, polls each polled source once. True: one has work, and is member->found. */
+/* If the member is the poller, polls each polled source once. True: a source has work, and member->found is
+ * that source. */
 bool crew_find_polled(struct crew_member *member);
 
 struct crew_poller_watch {
@@ -145,13 +151,14 @@ struct crew_poller_watch {
   uint64_t steps;
 };
 
-/* A poller that has not moved since the watcher's last check is inside a long call: ends its role, and puts the polled
- * sources to sleep. The watcher. */
+/* Called by the watcher. If the poller has not moved since the watcher's last check, it is inside a long
+ * call: ends the poller's role, and puts the polled sources to sleep. */
 void crew_relieve_poller(struct crew *crew, struct crew_poller_watch *watch);
 
 /* --- crew.c --- */
 
-/* Has the starter make one more member. False: there is no place, or a thread could not be created a short time ago. */
+/* Asks the starter to make one more member. False: all places are used, or a thread could not be created a
+ * short time ago. */
 bool crew_add_member(struct crew *crew);
 void crew_wake_one(struct crew *crew);
 /* Removes the first source of the ready queue. NULL: the queue is empty. */
@@ -161,19 +168,22 @@ struct crew_source *crew_receive_event(struct crew *crew, int timeout_ms);
 
 /* --- crew_interrupts.c --- */
 
-/* Has the member's message, or a call of it, ended (crew_end). Under the lock. */
+/* Requests the end of the member's message, or of a call of that message (crew_end). The caller holds the
+ * lock. */
 void crew_want_end(struct crew_member *member, const struct crew_end *end);
 enum jp_status crew_add_interrupter(struct crew *crew, struct jp_error *error) JP_MUST_CHECK;
-/* Has the starter add an interrupter if calls are to be ended and all interrupters are inside an interrupt. True: calls
- * are to be ended. The watcher. */
+/* Called by the watcher. If calls have to be ended, and all interrupters are inside an interrupt, asks the
+ * starter for another interrupter. True: calls have to be ended. */
 bool crew_look_at_interrupters(struct crew *crew);
-/* True while the thread of an interrupter may still return from Java. Under the lock. */
+/* True while the thread of an interrupter may still return from Java. The caller holds the lock. */
 bool crew_has_returning_interrupter(struct crew *crew);
-/* True: the member's thread is still in the call that was ended. False: it is in another call of the batch, which
- * clears member->ended, or may be in no call. Under the lock. */
+/* True: the member's thread is still in the call that was ended. False: the thread may be in no call, or is
+ * in another call of the batch. If it is in another call, this function clears member->ended. The caller
+ * holds the lock. */
 bool crew_is_still_ended(struct crew_member *member);
-/* Between these two the watcher holds the member's thread in its call, even if an interrupter holds the call already.
- * False: the thread is in no call, or another thread visits the call. Both under the lock. */
+/* Between a call of crew_begin_part and a call of crew_end_part the watcher holds the member's thread in its
+ * call, even if an interrupter holds the call already. False: the thread is in no call, or a thread other
+ * than an interrupter holds the call. The caller of each function holds the lock. */
 bool crew_begin_part(struct crew_member *member);
 void crew_end_part(struct crew_member *member);
 

@@ -27,8 +27,8 @@ static bool is_inside(const struct crew_member *member)
   return member->call.steps % 2 != 0;
 }
 
-/* Notes the steps of all members. Returns the sum of the steps of members that are not pinned; *pinned: the sum of the
- * pinned members. *has_call: a member is inside the service. */
+/* Notes the steps of all members. Returns the sum of the steps of members that are not pinned; Sets *pinned
+ * to the sum of the steps of pinned members, and *has_call to true if a member is inside the service. */
 static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, uint64_t *pinned)
 {
   uint64_t sum = 0;
@@ -50,8 +50,9 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
 static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
-    atomic_store(&crew->read_ahead_ms,
-                 INT64_MAX); /* before they are asked, which may ask for the next time */
+    /* The time is cleared before the sources are asked, because a source may request the next time while it
+     * is asked. */
+    atomic_store(&crew->read_ahead_ms, INT64_MAX);
     again = true;
   }
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
@@ -116,7 +117,8 @@ static void gather_calls(struct crew *crew, struct call_report *report)
 {
   const struct rpc_service *service = crew->service;
   pthread_mutex_lock(&crew->lock);
-  const bool are_replaced = crew->lost_serving <= crew->config.lost_max; /* those that are lost */
+  /* whether all lost members are replaced */
+  const bool are_replaced = crew->lost_serving <= crew->config.lost_max;
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     const struct crew_member *member = crew->members[i];
     char name[NAME_SIZE];
@@ -209,8 +211,8 @@ static void request_names(struct crew *crew, int64_t now_ms)
 
 enum { ANSWERED_AFTER_MS = 10 /* how long an interrupted thread has to answer the message itself */ };
 
-/* Marks the member's thread as lost. False: the thread has returned, or the watcher has to try again. The worker stays
- * valid: the lock keeps it until its call is held, and then the held call keeps it. */
+/* Marks the member's thread as lost. False: the thread has returned, or the watcher has to try again. The
+ * worker remains valid: first the lock keeps it, then its held call. */
 static bool lose_member(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
                         int64_t now_ms)
 {
@@ -222,7 +224,7 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   int64_t interrupted_ms = 0;
   if (is_held && member->hold == CREW_HELD_BY_WATCHER)
     interrupted_ms = service->find_interrupt(service->context, worker, now_ms);
-  if (interrupted_ms > now_ms - LOST_AFTER_MS) { /* it came late, or is still to come */
+  if (interrupted_ms > now_ms - LOST_AFTER_MS) { /* the interrupt was sent late, or was not sent yet */
     member->ended.at_ms = interrupted_ms;
     crew_end_part(member);
     is_held = false;
@@ -262,7 +264,7 @@ static bool lose_member(struct crew *crew, struct crew_member *member, const str
   return is_lost;
 }
 
-/* Answers the member's message in the place of its thread. False: it is tried again. */
+/* Answers the member's message in the place of its thread. False: the watcher has to try again. */
 static bool answer_for_owner(struct crew *crew, struct crew_member *member, const struct crew_ended *ended,
                              int64_t now_ms)
 {
@@ -275,14 +277,14 @@ static bool answer_for_owner(struct crew *crew, struct crew_member *member, cons
     return false;
   pthread_mutex_lock(&crew->lock);
   member->ended.is_answered |= member->ended.steps == ended->steps;
-  if (!ended->is_any) /* what is left of a batch does not run */
+  if (!ended->is_any) /* the remaining requests of a batch do not run */
     crew_want_end(member, &rest);
   pthread_mutex_unlock(&crew->lock);
   return true;
 }
 
-/* A thread is not lost before its message is answered, where that can be: the connection that goes on without the thread
- * would never answer. Returns when the next step is due. */
+/* If possible, a message is answered before its thread is declared lost, because a connection that continues
+ * without the thread would never answer the message. Returns when the next step is due. */
 static int64_t answer_ended(struct crew *crew, int64_t now_ms)
 {
   int64_t due_ms = INT64_MAX;
@@ -339,8 +341,8 @@ static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
   return due_ms;
 }
 
-/* Has the sources of long calls read ahead, and ends calls. Once in CHECK_CALLS_MS, checks the clients of calls that
- * have lasted for long_call_ms, and writes the log's line if it is due. */
+/* Asks the sources of long calls to read ahead, and ends calls. Once in CHECK_CALLS_MS, checks the clients of
+ * calls that have lasted for long_call_ms, and writes the log's line if it is due. */
 static void check_calls(struct crew *crew, int64_t now_ms)
 {
   bool is_due = now_ms - crew->calls_checked_ms >= CHECK_CALLS_MS;
@@ -348,7 +350,7 @@ static void check_calls(struct crew *crew, int64_t now_ms)
   crew->call_due_ms = end_timed_out_calls(crew, now_ms);
   if (read_due_ms < crew->call_due_ms)
     crew->call_due_ms = read_due_ms;
-  if (crew_look_at_interrupters(crew)) /* tries again calls that could not be held */
+  if (crew_look_at_interrupters(crew)) /* calls that could not be held are tried again */
     crew->call_due_ms = now_ms + CHECK_EVERY_MS;
   int64_t answer_due_ms = find_oldest(crew) == INT64_MAX ? INT64_MAX : answer_ended(crew, now_ms);
   if (answer_due_ms < crew->call_due_ms)
@@ -360,7 +362,8 @@ static void check_calls(struct crew *crew, int64_t now_ms)
     struct crew_member *member = crew->members[i];
     if (!is_inside(member) || now_ms - member->call.since_ms < crew->config.long_call_ms)
       continue;
-    /* The member may have begun a turn of another source, whose client is then checked, which does no harm. */
+    /* The member may have begun a turn of another source since then. In that case the other source's client
+     * is checked, which does no harm. */
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
     if (source != NULL && source->call_ops != NULL && source->call_ops->check_client != NULL)
       member->call.has_left = source->call_ops->check_client(source, member->call.has_left);
@@ -382,7 +385,7 @@ struct watch {
   bool has_call; /* a member is inside the service */
 };
 
-/* True: a member whose thread runs is idle. */
+/* True if a member whose thread runs is idle. */
 static bool has_idle_member(struct crew *crew)
 {
   return atomic_load(&crew->idle) > atomic_load(&crew->starting);
@@ -408,9 +411,9 @@ static void note_quiet(struct crew *crew, struct watch *watch, bool quiet)
     atomic_store(&crew->watcher_sleeps, false);
 }
 
-/* Adds members, unless one will receive the next event soon: because it is idle or starts, or because a busy member has
- * moved since the last check. If all members wait for their clients, none will, even if they have moved. The number grows
- * with the size of the crew. */
+/* Adds members, unless one will receive the next event soon: because it is idle or starts, or because a busy
+ * member has moved since the last check. If all members wait for their clients, no member will receive the
+ * event, even if some members have moved. The number of added members grows with the size of the crew. */
 static void check_members(struct crew *crew, struct watch *watch)
 {
   int64_t now_ms = clock_now_ms();

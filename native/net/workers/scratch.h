@@ -3,9 +3,10 @@
 /*
  * Memory that a thread lends to a source for a turn, so that an idle connection owns no buffer.
  *
- * At the begin of a turn the source borrows a buffer (scratch_lend), if it has none. At the end it returns the buffer
- * if the buffer is empty (scratch_return). A buffer that is not returned belongs to the source, and the thread makes
- * another one. One owner, one thread.
+ * At the begin of a turn, a source without a buffer borrows a buffer (scratch_lend). At the end of the turn,
+ * the source returns the buffer if the buffer is empty (scratch_return). A buffer that is not returned
+ * belongs to the source, and the thread allocates a new buffer. Only the thread that owns a struct scratch
+ * uses it.
  */
 #include "base/buffer.h"
 
@@ -14,7 +15,7 @@ enum { SCRATCH_KEPT_SIZE = 256 * 1024 };
 
 enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPUT, SCRATCH_USES };
 
-/* Objects that a protocol makes and that a thread keeps for the next turn, one of each kind. */
+/* Objects that a protocol makes. A thread keeps one object of each kind for the next turn. */
 enum scratch_object { SCRATCH_HTTP_HEADS, SCRATCH_WS_DECODER, SCRATCH_OBJECTS };
 
 struct scratch {
@@ -28,9 +29,10 @@ struct scratch {
 void scratch_init(struct scratch *scratch);
 void scratch_fini(struct scratch *scratch);
 
-/* Moves the thread's buffer to *buffer, if that has no memory. */
+/* Moves the thread's buffer to *buffer, if *buffer has no memory. */
 void scratch_lend(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
-/* Moves *buffer back to the thread if it is empty; frees it if the thread has a buffer already, or if it is large. */
+/* If *buffer is empty, moves it back to the thread, or frees it if it is large or if the thread has a buffer
+ * already. */
 void scratch_return(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
 
 /* The object of this kind, borrowed for the turn. NULL: none. */
@@ -38,14 +40,14 @@ static inline void *scratch_object(const struct scratch *scratch, enum scratch_o
 {
   return scratch->kept[kind].object;
 }
-/* The same, but the caller owns the object. */
+/* Returns the object of this kind, which the caller then owns. NULL: none. */
 static inline void *scratch_take_object(struct scratch *scratch, enum scratch_object kind)
 {
   void *object = scratch->kept[kind].object;
   scratch->kept[kind].object = NULL;
   return object;
 }
-/* Takes the object, and destroys it if the thread has one of this kind already. */
+/* Takes the object, and destroys it if the thread has an object of this kind already. */
 void scratch_keep_object(struct scratch *scratch, enum scratch_object kind, void *object,
                          void (*destroy)(void *object));
 

@@ -1,7 +1,8 @@
 #ifndef JPEER_NET_WORKERS_WAKE_WORD_H
 #define JPEER_NET_WORKERS_WAKE_WORD_H
 /*
- * Wakes a member that waits. Costs a system call only if the member sleeps.
+ * A word through which a thread wakes a member that waits. A wake costs a system call only if the member
+ * sleeps.
  *
  * A waker changes the state that the member waits for, and then sets the word to WOKEN. If the word was ASLEEP, the
  * waker also notifies the member, by a write to the member's eventfd. The member
@@ -10,19 +11,21 @@
  *   polls     while the word is POLLING
  *   sleeps    if it can change the word from POLLING to ASLEEP
  *
- * and resets the word again after the sleep.
+ * After the sleep the member resets the word again.
  *
  * No wake is lost. All accesses except the poll change the word in one atomic step, so these steps have one order.
- *   - If the member's reset comes after the waker's step, the member sees the new state: the waker's step is a release,
- *     the reset an acquire. (A step of another waker in between continues the release sequence.)
- *   - If the waker's step comes between two resets, the change to ASLEEP fails, or comes first and the waker notifies.
+ *   - If the member's reset comes after the waker's step, the member sees the new state, because the waker's
+ *     step is a release and the reset is an acquire. (A step of another waker in between continues the
+ *     release sequence.)
+ *   - If the waker's step comes between two resets, there are two cases: the member's change to ASLEEP comes
+ *     after the waker's step and fails, or comes before it, and the waker notifies the member.
  * A poll that reads an old value only delays the member.
  *
  * A notification may arrive after the member has woken for another reason. It then ends the member's next sleep at
  * once, which does no harm.
  *
- * The model check (tests/model/wake_word.cc; relacy, which is C++98) compiles this file with its own word and accesses:
- * it defines WAKE_HAS_OWN_ATOMICS and the names below.
+ * The model check (tests/model/wake_word.cc; relacy, which is C++98) compiles this file with its own word and
+ * accesses. For this the model check defines WAKE_HAS_OWN_ATOMICS and the names below.
  */
 #include <stdbool.h>
 
@@ -42,26 +45,26 @@ typedef _Atomic int wake_word;
 #define WAKE_ORDER_RESET memory_order_acquire
 #endif
 
-/* The waker, after it has changed the state. True: it has to notify the member. */
+/* Called by the waker after it has changed the state. True: the waker has to notify the member. */
 static inline bool wake_word_wake(wake_word *word)
 {
   return WAKE_EXCHANGE(word, WAKE_WOKEN, WAKE_ORDER_WAKER) == WAKE_ASLEEP;
 }
 
-/* The member. False: no waker has woken it since the last reset. */
+/* Called by the member. False: no waker has woken the member since the last reset. */
 static inline bool wake_word_is_woken(wake_word *word)
 {
   return WAKE_LOAD(word) != WAKE_POLLING;
 }
 
-/* The member, before it reads the state. */
+/* Called by the member before it reads the state. */
 static inline void wake_word_reset(wake_word *word)
 {
   if (wake_word_is_woken(word))
     (void)WAKE_EXCHANGE(word, WAKE_POLLING, WAKE_ORDER_RESET);
 }
 
-/* The member. True: it may sleep until it is notified. */
+/* Called by the member. True: the member may sleep until it is notified. */
 static inline bool wake_word_sleep(wake_word *word)
 {
   int expected = WAKE_POLLING;

@@ -262,9 +262,9 @@ static struct zeromq_pending *pop_answer(struct zeromq_identity *identity)
  * already; the caller still owns the answer. */
 static bool hold_answer(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
-  /* Only the answers before this one count, so that an answer of any size reaches a client that reads. For the same
-   * reason lent bytes count for at most half of the limit: only a single large answer can exceed that. Only refusals
-   * can accumulate here, because no call runs while an answer is held. */
+  /* Only the earlier answers count, so that an answer of any size reaches a client that reads. For the same
+   * reason lent bytes count for at most half of the limit: only a single large answer can exceed that. Only
+   * refusals can accumulate here, because no call runs while an answer is held. */
   size_t limit = identity->zeromq->config.send_buffer_max;
   size_t lent = atomic_load(&identity->lent_bytes);
   if (identity->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit)

@@ -17,7 +17,7 @@
 enum {
   RECEIVES_A_SECTION = 64,
   ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end if they are larger, or ANSWERS_MAX */
-  BEGINNING_MAX = 1024,     /* bytes that are kept of a message that is too long, to find its id */
+  BEGINNING_MAX = 1024,     /* the bytes of an overlong message that are kept to find its id */
   PENDING_MESSAGES_MAX = 8, /* all waiting requests together have at most this many times message_max bytes */
   /* The number of a client's requests that libzmq holds. libzmq reports room only after half of them were received: a
    * client with more than half of them in flight finds its pipe full, and its requests then arrive in pieces, each with
@@ -42,7 +42,7 @@ struct receive_batch {
   size_t refused_bytes; /* in memory until the end of the section, in addition to the pending requests */
 };
 
-/* Returns the size of the frame; -1: there was no frame. */
+/* Returns the size of the frame; -1: no frame was available. */
 static int receive_frame(void *socket, zmq_msg_t *frame)
 {
   int received;
@@ -471,7 +471,7 @@ static void end_identity_turn(struct zeromq_identity *identity)
     crew_submit(zeromq->crew, &zeromq->source);
 }
 
-/* The thread of the turn was lost, and another one may own the identity now. */
+/* The thread of the turn was lost, and another thread may own the identity now. */
 static void drop_reclaimed(struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   pthread_mutex_lock(&zeromq->lock);
@@ -542,8 +542,8 @@ void zeromq_identity_turn(struct crew_source *source, struct crew_member *member
 
 /* --- calls that were ended, and whose threads have not returned: the watcher --- */
 
-/* True if the identity's first request is the member's message, which is inside the service. Then it stays so while the
- * lock is held, because the thread locks before it removes the request. Under the lock. */
+/* True if the identity's first request is the member's message, which is inside the service. This does not
+ * change while the lock is held, because the thread locks before it removes the request. Under the lock. */
 static bool is_serving(const struct zeromq_identity *identity, struct crew_member *member, uint64_t steps)
 {
   return zeromq_identity_is_owned(identity) && identity->worker != NULL &&
@@ -553,7 +553,7 @@ static bool is_serving(const struct zeromq_identity *identity, struct crew_membe
 
 enum ended_answer {
   ENDED_ANSWER_SENT,
-  ENDED_ANSWER_NONE,  /* a notification, or the codec has none */
+  ENDED_ANSWER_NONE,  /* a notification, or the codec cannot answer */
   ENDED_ANSWER_FAILED /* memory is short */
 };
 
@@ -634,7 +634,7 @@ static bool cancel_request(void *state, struct text id)
   return true;
 }
 
-/* Answers the request if it need not wait for the first one. Under the lock. */
+/* Answers the request if it need not wait for the first request. Under the lock. */
 static bool answer_at_once(struct zeromq_identity *identity, struct zeromq_pending *pending, size_t *read,
                            bool *has_marked)
 {
@@ -672,10 +672,10 @@ static void compute_expiry(const struct zeromq_router *zeromq, struct zeromq_pen
   pending->expires_ms = timeout_ms == 0 ? INT64_MAX : pending->arrived_ns / 1000000 + timeout_ms;
 }
 
-/* One pass over the requests that wait for the first one: answers requests that are due, and cancels. A visit reads no
- * further request after READ_MAX bytes, because it has the lock. *read: the bytes that the visit has read so far, those of
- * requests and those of the ids that cancels compare. Returns when the next request is due. *has_marked: earlier
- * requests are due now. Under the lock. */
+/* One pass over the requests that wait for the first request: answers requests that are due, and cancels. A
+ * visit reads no further request after READ_MAX bytes, because it has the lock. *read: the bytes that the
+ * visit has read so far, in requests and in the ids that cancels compare. Returns when the next request is
+ * due. *has_marked: earlier requests are due now. Under the lock. */
 static int64_t answer_due(struct zeromq_identity *identity, size_t *read, bool *has_sent, bool *has_marked)
 {
   enum { READ_MAX = 1024 * 1024, NEXT_VISIT_MS = 5 };
@@ -757,7 +757,7 @@ static bool answer_ended(struct crew_source *source, struct crew_member *member,
   return is_done;
 }
 
-/* The request that the lost thread serves stays with that thread (drop_reclaimed). */
+/* The request that the lost thread serves remains owned by that thread (drop_reclaimed). */
 static bool reclaim_identity(struct crew_source *source, struct crew_member *watcher,
                              struct crew_member *member, uint64_t steps, struct crew_retained *retained,
                              bool *is_later)
@@ -948,9 +948,9 @@ enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uin
   return JP_OK;
 }
 
-/* libzmq admits a process whose user or group is one of the filters, and also a member of one of these groups by the
- * system's database (getgrgid): unlike the kernel's list (SO_PEERGROUPS), that one has no groups without a name, and
- * those that a process has dropped. */
+/* libzmq admits a process whose user or group is one of the filters, and also a member of one of these groups
+ * by the system's database (getgrgid): unlike the kernel's list (SO_PEERGROUPS), the database lacks groups
+ * without a name, and includes groups that a process has dropped. */
 static bool set_filters(void *socket, const struct admission *admission)
 {
   const uid_t own = geteuid();

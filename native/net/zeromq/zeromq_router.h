@@ -13,8 +13,8 @@
  * If a call is slow, the answers before it are sent by the next tick.
  *
  * The socket is used under one lock, which is never held while Java runs. The socket's descriptor reports input only
- * once, like an edge-triggered one. So each use of the socket must read the socket's events before it unlocks;
- * otherwise a message may stay in the socket without an event.
+ * once, like an edge-triggered one. For this reason each use of the socket must read the socket's events
+ * before it unlocks. Otherwise a message may wait in the socket without an event.
  */
 #include "base/status.h"
 #include "net/admission/admission.h"
@@ -49,8 +49,9 @@ struct zeromq_config {
  * zeromq_destroy. */
 enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_router **zeromq,
                              struct jp_error *error) JP_MUST_CHECK;
-/* Listens on a host (NULL: 127.0.0.1) and a port (0: any free port), before zeromq_start. Writes the address, such as
- * "tcp://127.0.0.1:4712", to `address`. JP_IO: the error's text names the address and the reason. */
+/* Listens on a host (NULL: 127.0.0.1) and a port (0: any free port), before zeromq_start. Writes the address,
+ * for example "tcp://127.0.0.1:4712", to `address`. JP_IO: the error's text names the address and the
+ * reason. */
 enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port,
                              char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error) JP_MUST_CHECK;
 /* Takes fd, a Unix socket that listens at path, even on failure. Before zeromq_start. Connections of users that
@@ -65,8 +66,8 @@ enum jp_status zeromq_start(struct zeromq_router *zeromq, struct crew *crew,
 bool zeromq_tick(struct zeromq_router *zeromq);
 /* True if no request waits or is being served, except calls whose thread never returns. Any thread. */
 bool zeromq_is_idle(struct zeromq_router *zeromq);
-/* Answers all requests with an error: those that wait, and those that are being served, whose own answers are dropped
- * later. Any thread. */
+/* Answers all requests with an error: requests that wait, and requests that are being served. The own answers
+ * of the latter are dropped later. Any thread. */
 void zeromq_refuse_rest(struct zeromq_router *zeromq, const char *reason);
 /* Closes the socket, after its answers were sent or linger_ms have passed. Later turns do nothing. Any thread, once. */
 void zeromq_close(struct zeromq_router *zeromq, int linger_ms);

@@ -143,7 +143,7 @@ static inline bool zeromq_identity_is_owned(const struct zeromq_identity *identi
   return identity->state == ZEROMQ_IDENTITY_OWNED || identity->state == ZEROMQ_IDENTITY_REFUSED;
 }
 
-/* The turn of an identity, and what the watcher does with one whose call was ended (zeromq_router.c). */
+/* The turn of an identity, and the watcher's part for an identity whose call was ended (zeromq_router.c). */
 void zeromq_identity_turn(struct crew_source *source, struct crew_member *member);
 extern const struct crew_call_ops zeromq_identity_call_ops;
 
@@ -162,7 +162,7 @@ void zeromq_pending_destroy(struct zeromq_router *zeromq, struct zeromq_pending 
 void zeromq_identity_push(struct zeromq_identity *identity, struct zeromq_pending *pending);
 /* Removes the first request; the caller owns it. */
 struct zeromq_pending *zeromq_identity_pop(struct zeromq_identity *identity);
-/* Removes the request behind `before`; the caller owns it. */
+/* Removes the request after `before`; the caller owns the removed request. */
 struct zeromq_pending *zeromq_identity_pop_after(struct zeromq_identity *identity,
                                                  struct zeromq_pending *before);
 /* Takes an answered request that was removed from the queue, and keeps it until the turn sends its answers. Closes its

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 enum {
-  FAILURE_CODE = -32000, /* of struct jvm_callback_failure */
-  MEMORY_CODE = -32603,  /* likewise, when memory is short */
+  FAILURE_CODE = -32000, /* the code in struct jvm_callback_failure */
+  MEMORY_CODE = -32603,  /* the same code if memory is short */
   WOKEN_AT_ONCE = 64
 };
 
@@ -86,7 +86,8 @@ static void set_failure(const struct rpc_callback_call *call, enum callback_endi
   }
 }
 
-/* A client that answers wrongly once may do so always: Java gets an error each time, the log one line. */
+/* Logs the fault only once for each client, because a client that answers wrongly once may always do so. Java
+ * gets an error each time. */
 static void log_misfit(struct rpc_callback_call *call, struct text reason)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
@@ -107,7 +108,7 @@ static void log_misfit(struct rpc_callback_call *call, struct text reason)
 
 /* ---- the beginning ---- */
 
-/* Called with the lock held: why no other call may begin, if so. */
+/* Called with the lock held: returns why no other call may begin, or CALLBACK_GOES_ON if it may. */
 static enum callback_ending find_obstacle(const struct rpc_callbacks *callbacks,
                                           const struct callback_record *record, uint64_t number)
 {
@@ -150,7 +151,8 @@ static enum jp_status begin_call(struct rpc_callbacks *callbacks, const struct j
   return JP_LIMIT;
 }
 
-/* Counts the first call of one of the peer's own threads: another thread replaces it while it waits. */
+/* Counts the first call of one of the peer's own threads, because another thread replaces this thread while
+ * it waits. */
 static enum jp_status enter_waiting(struct rpc_peer *peer, struct rpc_callback_call *call,
                                     struct jvm_callback_failure *failure)
 {
@@ -190,7 +192,7 @@ static enum jp_status check_depth(const struct rpc_callbacks *callbacks, const s
   return JP_LIMIT;
 }
 
-/* The client has callback-timeout from now on to answer. */
+/* From now on the client has callback-timeout to answer. */
 static void set_deadline(struct rpc_callback_call *call)
 {
   int64_t timeout = call->callbacks->peer->config.limits.callbacks.timeout_ms;
@@ -240,8 +242,8 @@ static void free_call(struct rpc_callback_call *call)
   free(call);
 }
 
-/* True if no other thread looks for the callback_thread of this call: the call has no answer, and is
- * inside no other call. */
+/* True if no other thread looks for the callback_thread of this call, because the call has no answer and is
+ * not inside another call. */
 static bool is_alone(const struct rpc_callback_call *call)
 {
   return call->number == 0 && call->thread == &call->own_thread;
@@ -271,8 +273,9 @@ static void leave_thread(struct rpc_callback_call *call)
   pthread_mutex_unlock(&thread->lock);
 }
 
-/* Finds the client, of the process, whose request the thread serves; NULL: none. The innermost request
- * counts. While a client's call waits for its answer, all that runs on the thread is nested in that call. */
+/* Finds the client of this process whose request the thread serves; NULL: none. If the thread serves several
+ * nested requests, the innermost request counts. While a client's call waits for its answer, all that runs on
+ * the thread is nested in that call. */
 static struct rpc_callbacks *find_served(const struct rpc_process *process,
                                          const struct callback_thread *thread)
 {
@@ -287,8 +290,8 @@ static struct rpc_callbacks *find_served(const struct rpc_process *process,
                                                                                          : client->callbacks;
 }
 
-/* Chooses the connection on which the object is called, among those of the process of `giver`: the
- * connection that has made the proxy has no priority. The result is held. */
+/* Chooses the connection on which the object is called, among the connections of the process of `giver`. The
+ * connection for which the proxy was made has no priority. The result is held. */
 static struct rpc_callbacks *choose_connection(struct rpc_callbacks *giver, int64_t id,
                                                const struct callback_thread *thread)
 {
@@ -418,7 +421,8 @@ static void find_origin(const struct rpc_callback_call *call, struct rpc_callbac
 {
   const struct rpc_callbacks *callbacks = call->callbacks;
   const struct rpc_callback_call *outer = call->outer;
-  /* Its client has not answered yet: what runs on the thread is nested in this call. */
+  /* The client of such a call has not answered yet, so everything that runs on the thread is nested in that
+   * call. */
   while (outer != NULL && (outer->callbacks != callbacks || !outer->is_sent || outer->nested != NULL))
     outer = outer->outer;
   if (outer != NULL) {
@@ -432,7 +436,7 @@ static void find_origin(const struct rpc_callback_call *call, struct rpc_callbac
   }
 }
 
-/* Called once for each call. A message that finds no room is kept for later. */
+/* Called once for each call. If there is no room for the message, the message is kept and sent later. */
 static enum jvm_callback_sent write_and_push(struct rpc_callback_call *call, const struct outcome *arguments,
                                              size_t count, struct jvm_callback_failure *failure)
 {
@@ -471,8 +475,8 @@ static bool can_wait(void)
   return worker != NULL && worker->waits != NULL;
 }
 
-/* Called with the lock held. Requests that arrived before the answer are served before it, and later ones
- * are not. */
+/* Called with the lock held. Requests that arrived before the answer are served before it. Requests that
+ * arrived later are not. */
 static enum jvm_callback_event read_call_state(const struct rpc_callback_call *call)
 {
   if (callback_call_has_ended(call))
@@ -490,7 +494,7 @@ static enum jvm_callback_event poll_call(struct rpc_callback_call *call, struct 
   if (call->worker != NULL)
     atomic_store(&call->worker->was_interrupted, false);
   bool is_late = call->deadline_ms != INT64_MAX && clock_now_ms() >= call->deadline_ms;
-  /* cleared before the call is polled, so that later news are not lost */
+  /* the flag is cleared before the call is polled, so that a later event is not lost */
   atomic_store(&call->has_news, false);
   pthread_mutex_lock(&callbacks->process->lock);
   enum jvm_callback_event sight = read_call_state(call);
@@ -507,7 +511,7 @@ static enum jvm_callback_event poll_call(struct rpc_callback_call *call, struct 
   return sight;
 }
 
-/* rpc_waits.wait's is_over, with a call */
+/* The is_over function of rpc_waits.wait; state: a struct rpc_callback_call. */
 static bool is_wait_over(void *state)
 {
   struct rpc_callback_call *call = state;
@@ -599,7 +603,7 @@ void rpc_callbacks_has_room(void *context, struct rpc_callbacks *callbacks)
 
 /* ---- exiting threads ---- */
 
-/* Whose thread is asked whether it is exiting. */
+/* The call whose thread is asked whether it is exiting. */
 struct waiting_thread {
   struct jvm_waiter *waiter; /* held; NULL: the worker's thread waits */
   const struct rpc_worker *worker;
@@ -642,7 +646,7 @@ bool rpc_callbacks_are_exiting(void *context, struct rpc_callbacks *callbacks)
 
 /* ---- the answer ---- */
 
-/* rpc_callback_sink.accept, with a call */
+/* rpc_callback_sink.accept; context: a struct rpc_callback_call. */
 static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   struct rpc_callback_call *call = context;
@@ -667,7 +671,7 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
 
 /* ---- the end ---- */
 
-/* For jvm_thread_run, with a call whose nested worker is lent. */
+/* Run by jvm_thread_run; argument: a struct rpc_callback_call whose nested worker is lent. */
 static void release_stored(void *argument)
 {
   struct rpc_callback_call *call = argument;
@@ -675,8 +679,8 @@ static void release_stored(void *argument)
                         &call->stored, 0);
 }
 
-/* Releases the refs of arguments that the client has not received, or has only borrowed. Where memory is
- * short the objects stay. */
+/* Releases the refs of arguments that the client has not received, or has only borrowed. If memory is short,
+ * the objects are not released. */
 static void release_unreceived(struct rpc_callback_call *call)
 {
   struct nested_workers *pool = call->callbacks->peer->nested_workers;
@@ -687,7 +691,7 @@ static void release_unreceived(struct rpc_callback_call *call)
   nested_workers_return(pool, call->nested);
 }
 
-/* What is still to be done after a call was removed from all lists. */
+/* The remaining work after a call was removed from all lists. */
 struct call_duties {
   bool has_releases;
   bool has_session; /* it was the last call of a closed client: release the session */

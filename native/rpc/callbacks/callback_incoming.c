@@ -35,7 +35,8 @@ struct callback_message {
 
 /* ---- the inbox of a thread ---- */
 
-/* Adds a message for any call of the thread. Wakes the thread as callback_call_wake does. */
+/* Adds a message for any call of the thread. Wakes the thread, and returns a waiter, as callback_call_wake
+ * does. */
 static struct jvm_waiter *add_to_inbox(struct callback_thread *thread, struct callback_message *message)
 {
   message->next = NULL;
@@ -83,7 +84,7 @@ static void forget_kept(struct rpc_callbacks *callbacks, size_t length)
   pthread_mutex_unlock(&callbacks->process->lock);
 }
 
-/* The first message of the call; NULL: the inbox has none. */
+/* The first message of the call; NULL: the inbox has no message of the call. */
 static struct callback_message *remove_message_of(struct callback_thread *thread,
                                                   const struct rpc_callbacks *callbacks, uint64_t number)
 {
@@ -107,14 +108,14 @@ static void free_message(struct callback_message *message)
 
 /* ---- answers to nested requests ---- */
 
-/* Sends an answer to a nested request. An answer that is too long finds no room, and does not wait for
- * room. */
+/* Sends an answer to a nested request. If the answer finds no room, this function fails at once and does not
+ * wait. */
 static enum rpc_pushed push_answer(struct rpc_callbacks *callbacks, const struct buffer *out)
 {
   return callbacks->push->send(callbacks->duplex, rpc_worker_now(), RPC_PUSH_ANSWER, buffer_text(out));
 }
 
-/* An error is short: if there is no room even for the error, the connection is ended. */
+/* An error is short. If even the error does not fit, the connection is ended. */
 static void push_error(struct rpc_callbacks *callbacks, enum rpc_served served, const struct buffer *out)
 {
   if (served != RPC_NO_REPLY && !out->failed)
@@ -176,7 +177,7 @@ struct nested_serving {
   struct callback_message *message;
 };
 
-/* An answer for which there is no room is replaced by an error, which is short. */
+/* An answer that does not fit is replaced by an error, which is short. */
 static void send_answer(const struct nested_serving *serving, struct rpc_client *client)
 {
   struct rpc_callbacks *callbacks = serving->message->callbacks;
@@ -190,8 +191,8 @@ static void send_answer(const struct nested_serving *serving, struct rpc_client 
                    "the answer is longer than there is room for (send-buffer-max)", &nested->out);
 }
 
-/* For jvm_thread_run, with a nested_serving. Uses a client struct of its own: that of the outer requests
- * may be in use. */
+/* Run by jvm_thread_run; argument: a struct nested_serving. Uses a client struct of its own, because the
+ * client struct of the outer requests may be in use. */
 static void run_serving(void *argument)
 {
   const struct nested_serving *serving = argument;
@@ -352,8 +353,8 @@ static bool move_or_copy_bytes(struct buffer *taken, struct text text, struct bu
   return !taken->failed;
 }
 
-/* Called with the lock held: whether another message of this length may be kept. If nothing is kept, any
- * length is allowed. */
+/* Called with the lock held: true if another message of this length may be kept. If no message is kept yet,
+ * any length is allowed. */
 static bool has_place(const struct rpc_callbacks *callbacks, size_t length)
 {
   size_t max = callbacks->peer->config.limits.message_max;
@@ -368,7 +369,7 @@ static void note_kept(struct rpc_callbacks *callbacks, size_t length)
 
 /* ---- answers to calls ---- */
 
-/* Drops an answer to a call that is not open, or a second answer. */
+/* Drops an answer to a call that is not open, or a second answer to a call. */
 static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
 {
   char session[OP_SESSION_NAME_MAX];
@@ -383,7 +384,7 @@ static void drop_answer(struct rpc_callbacks *callbacks, uint64_t number)
              session[0] == '\0' ? "-" : session, (unsigned long long)number);
 }
 
-/* Called with the lock held: whether the call waits for its answer. */
+/* Called with the lock held: true if the call waits for its answer. */
 static bool is_waiting(const struct rpc_callback_call *call)
 {
   return call->number != 0 && (call->state == RPC_CALL_EXPECTS || call->state == RPC_CALL_HAS_ROOM);
@@ -400,7 +401,7 @@ static struct rpc_callback_call *find_waiting(const struct rpc_callbacks *callba
 
 enum kept { KEPT_NOT, KEPT_TOO_LONG, KEPT_NO_MEMORY, KEPT };
 
-/* message: the buffer, if it has no other content than the answer; NULL: the answer is a part of it. */
+/* message: the buffer, if it contains only the answer; NULL: the buffer has other content, too. */
 static enum kept keep_answer(struct rpc_callbacks *callbacks, struct text answer, uint64_t number,
                              struct buffer *message)
 {
@@ -450,7 +451,7 @@ static void accept_answers(struct rpc_callbacks *callbacks, struct text message)
 
 /* ---- malformed messages ---- */
 
-/* rpc_callback_form.find_faulty, with the callbacks */
+/* The function `found` of rpc_callback_form.find_faulty; context: the struct rpc_callbacks. */
 static void end_call(void *context, uint64_t number, const char *reason)
 {
   struct rpc_callbacks *callbacks = context;
@@ -476,7 +477,8 @@ static bool has_waiting(struct rpc_callbacks *callbacks)
   return call != NULL;
 }
 
-/* Refused at once and not in its turn, because Java may wait for this message as an answer. */
+/* Refuses the message at once, before earlier messages are served, because Java may wait for this message as
+ * an answer. */
 static void refuse_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
 {
   const struct rpc_callback_form *form = callbacks->codec->callbacks;
@@ -527,8 +529,8 @@ static enum kept keep_nested(struct rpc_callbacks *callbacks, uint64_t number, s
   return kept;
 }
 
-/* A request that no thread will serve is answered at once: the client may wait for the answer inside a
- * callback. */
+/* A request that no thread will serve is answered with an error at once, because the client may wait for the
+ * answer inside a callback. */
 static void queue_nested(struct rpc_callbacks *callbacks, uint64_t number, struct buffer *message,
                          struct buffer *answer)
 {
@@ -559,7 +561,7 @@ enum rpc_received rpc_callbacks_receive(void *context, struct rpc_callbacks *cal
   bool has_called = callbacks->last_number > 0;
   pthread_mutex_unlock(&callbacks->process->lock);
   if (!has_called)
-    return RPC_ORDINARY; /* no call was made: no message can be an answer, and no `within` is open */
+    return RPC_ORDINARY; /* no call was made yet, so no message is an answer or is nested in an open call */
   switch (callbacks->codec->callbacks->classify(text, callbacks->peer->config.limits.max_depth, &number)) {
   case RPC_MESSAGE_ANSWER:
     accept_answer(callbacks, text, number, message);
@@ -586,7 +588,7 @@ struct too_long {
   bool is_answer;
 };
 
-/* rpc_callback_form.find_faulty, with a struct too_long */
+/* The function `found` of rpc_callback_form.find_faulty; context: a struct too_long. */
 static void end_too_long(void *context, uint64_t number, const char *reason)
 {
   (void)reason;
@@ -619,7 +621,8 @@ enum rpc_received rpc_callbacks_receive_beginning(void *context, struct rpc_call
 
 /* ---- waiting for answers to be read ---- */
 
-/* Called with the lock held: the deadline for reading the answers up to this number; 0: they were read. */
+/* Called with the lock held: returns the deadline for reading the answers up to this number; 0: these answers
+ * were read. */
 static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t answers,
                              const struct callback_thread *own)
 {
@@ -634,22 +637,25 @@ static int64_t find_deadline(const struct rpc_callbacks *callbacks, uint64_t ans
 }
 
 /*
- * A client may rely on its messages taking effect in their order. Answers are read by the threads that have made the
- * calls, while other threads serve later messages. A later delete_object may release a ref that such an answer names,
- * so it waits until the answers before it have been read.
+ * A client may rely on its messages taking effect in their order. Answers are read by the threads that have
+ * made the calls, while other threads serve later messages. A later delete_object may release a ref that an
+ * earlier answer names. For this reason a delete_object waits until the answers that were received before it
+ * have been read.
  *
- * Deadlocks: the thread that serves a delete_object waits for threads that have received an answer. They serve the
- * requests that were nested in their calls before the answer, and convert the answer. Both may run Java, which may call
- * the client. The waiting thread holds no lock of ours, and its connection is read as during any call.
- *   - A thread never waits for itself: an outer call on the same thread may have an answer already, which is read when
- *     the nested request has ended.
- *   - Two threads do not wait for each other, each with a nested delete_object before its own answer: a nested request
- *     waits only for earlier answers, and one of the two requests is the earlier one. No thread waits for the answers
- *     of a thread that serves a request that is not nested.
- *   - Three cases remain: Java that waits for Java, as a conversion for a monitor of the waiting thread; threads of two
- *     connections, whose answers have no common order; and a client that answers an inner call only after the
- *     delete_object. So the wait for an answer ends WAITED_MAX_MS after the answer was received, for all later
- *     delete_object. Its ref may be gone then.
+ * Deadlocks: the thread that serves a delete_object waits for threads whose calls were answered. Those
+ * threads first serve the requests that were nested in their calls before the answer, and then convert the
+ * answer. The nested requests and the conversion may run Java, and Java may call the client. The waiting
+ * thread holds no lock of ours, and its connection is read as during any call.
+ *   - A thread never waits for itself. An outer call on the same thread may have an answer already, but that
+ *     answer is read only when the nested request has ended.
+ *   - Two threads that each serve a nested delete_object before their own answer do not wait for each other,
+ *     because a nested request waits only for earlier answers, and one of the two requests was received
+ *     before the other. No thread waits for the answers of a thread that serves a request that is not nested.
+ *   - Three cases remain: Java that waits for Java, for example a conversion that waits for a monitor of the
+ *     waiting thread; threads of two connections, whose answers have no common order; and a client that
+ *     answers an inner call only after the delete_object. For this reason no delete_object waits for an
+ *     answer longer than WAITED_MAX_MS after the answer was received. After that time the delete_object may
+ *     release a ref that the answer names.
  */
 void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks)
 {

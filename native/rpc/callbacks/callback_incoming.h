@@ -16,9 +16,10 @@ bool rpc_callbacks_cancel(void *context, struct rpc_callbacks *callbacks, struct
                           enum rpc_nested_state which);
 
 /*
- * Called before a message releases refs that answers of the client may name. Returns when the answers that
- * were received before the message have been read, or two seconds after the last of them was received. Does
- * not wait for answers to calls of the calling thread. On the thread that serves the message, without a lock.
+ * Called before a message releases refs that answers of the client may name, on the thread that serves the
+ * message, without a lock. Returns when the answers that were received before the message have been read, or
+ * two seconds after the last of these answers was received. Does not wait for answers to calls of the calling
+ * thread.
  */
 void rpc_callbacks_await_answers(struct rpc_callbacks *callbacks);
 

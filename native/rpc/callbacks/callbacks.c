@@ -1,5 +1,5 @@
-/* The life of a client's callbacks: how they begin, the objects that they were given, the releases, and
- * how they end. */
+/* The life of a client's callbacks: their beginning, the objects that the client has given, the releases, and
+ * their end. */
 #include "rpc/callbacks/callbacks_state.h"
 
 #include "base/array.h"
@@ -19,7 +19,7 @@ struct rpc_callbacks_list {
   pthread_mutex_t lock;
   struct rpc_callbacks *first;
   struct rpc_process *processes; /* that clients have joined */
-  uint64_t clearings;            /* count of clearings so far: each visits every client once */
+  uint64_t clearings;            /* count of clearings so far; each clearing handles every client once */
 };
 
 enum jp_status rpc_callbacks_list_create(struct rpc_callbacks_list **list)
@@ -108,8 +108,9 @@ static struct callback_record *make_record(struct callback_records *records, int
 
 /* ---- releases ---- */
 
-/* Called with the lock held: adds an ID, whose record was removed, for the connection that has given it
- * or, if that is closed, for another one of the process. */
+/* Called with the lock held, after the record of the ID was removed. Adds the ID to the releases of the
+ * connection that has given it or, if that connection is closed, to the releases of another connection of the
+ * process. */
 static void add_release(struct rpc_process *process, struct rpc_callbacks *giver, int64_t id, uint64_t given)
 {
   struct rpc_callbacks *receiver = callbacks_find_open(process, giver);
@@ -143,8 +144,8 @@ void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_re
   free(record);
 }
 
-/* Called with the lock held: removes all records. Their IDs are released if a client is left to receive
- * that. */
+/* Called with the lock held: removes all records. are_released: their IDs are released, because a client is
+ * left that can receive the releases. */
 static void clear_records(struct rpc_process *process, bool are_released)
 {
   struct callback_records *records = &process->records;
@@ -213,7 +214,7 @@ static void send_member_releases(struct rpc_callbacks *callbacks)
     pthread_mutex_lock(&callbacks->process->lock);
     if (pushed == RPC_PUSHED || (pushed != RPC_PUSH_NO_ROOM && process->open <= 1))
       continue;
-    /* the rest waits for room, or for another connection of the process */
+    /* the remaining releases wait for room, or for another connection of the process */
     for (size_t i = 0; i < count; i++)
       add_release(process, callbacks, taken[i].id, taken[i].given);
     goes_on = pushed == RPC_PUSH_NO_ROOM && releases->state == RELEASES_GOT_ROOM;
@@ -222,7 +223,8 @@ static void send_member_releases(struct rpc_callbacks *callbacks)
   pthread_mutex_unlock(&callbacks->process->lock);
 }
 
-/* Finds the next member with releases that this round has not visited, held; NULL: no such member is left. */
+/* Finds the next member that has releases and was not visited in this round. The caller holds the result.
+ * NULL: no member is left. */
 static struct rpc_callbacks *find_unsent(struct rpc_process *process, uint64_t round)
 {
   pthread_mutex_lock(&process->lock);
@@ -272,7 +274,7 @@ struct rpc_callbacks *callbacks_find_open(const struct rpc_process *process, str
   return member;
 }
 
-/* The caller is its first holder. NULL: memory is short. */
+/* The caller holds the result. NULL: memory is short. */
 static struct rpc_process *create_process(uint64_t client)
 {
   struct rpc_process *made = calloc(1, sizeof *made);
@@ -306,7 +308,7 @@ uint64_t rpc_process_client(const struct rpc_process *process)
   return process->client;
 }
 
-/* True if both are of one user of Unix sockets, or both are of none. */
+/* True if both addresses belong to the same user of Unix sockets, or if neither belongs to a user. */
 static bool are_of_same_user(const struct rpc_address *one, const struct rpc_address *other)
 {
   uint32_t user, other_user;
@@ -465,8 +467,8 @@ enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client
   enum jp_status status = client->session != NULL ? JP_OK : rpc_client_hold_session(peer, client, error);
   if (status == JP_OK)
     status = enter_process(peer->callbacks, client, name, error);
-  /* From now on the client can be called: another connection of the process may be the last one, and end,
-   * at any time. */
+  /* From now on the client can be called, because another connection of the process may end at any time, and
+   * this connection may become the last connection. */
   if (status == JP_OK)
     status = rpc_callbacks_of(peer, client, codec, &callbacks, error);
   if (status != JP_OK)
@@ -517,7 +519,7 @@ static void set_callbacks_state(struct rpc_callbacks *callbacks, enum rpc_callba
   callbacks->state = to;
 }
 
-/* Called with the lock held. Earlier ends keep their reason. */
+/* Called with the lock held. Calls that have ended already keep their reason. */
 static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending ending)
 {
   for (struct rpc_callback_call *call = callbacks->calls; call != NULL; call = call->next) {
@@ -527,7 +529,8 @@ static void end_calls(struct rpc_callbacks *callbacks, enum callback_ending endi
   }
 }
 
-/* Ends every open call with this reason, and later ones at once. The first reason stays. Does not wait. */
+/* Ends every open call with this reason; every later call ends at once. If the callbacks have ended already,
+ * their first reason remains. Does not wait. */
 static void end_callbacks(struct rpc_callbacks *callbacks, enum rpc_callbacks_state end)
 {
   pthread_mutex_lock(&callbacks->process->lock);
@@ -597,7 +600,8 @@ void rpc_callbacks_close(struct rpc_callbacks *callbacks)
 
 /* ---- delete_session ---- */
 
-/* Finds the next client of the session that this clearing has not visited, held; NULL: none is left. */
+/* Finds the next client of the session that was not visited in this clearing. The caller holds the result.
+ * NULL: no client is left. */
 static struct rpc_callbacks *find_uncleared(struct rpc_callbacks_list *list,
                                             const struct rpc_session *session, uint64_t clearing)
 {
@@ -654,7 +658,7 @@ static enum jp_status count_given(struct rpc_callbacks *callbacks, int64_t id, s
       return jp_fail_memory(error, NULL);
     record->epoch = process->epoch;
   }
-  /* after the end, leave_process has moved the releases away already */
+  /* after the end of the callbacks, leave_process has moved the releases to another connection already */
   if (callbacks->state == RPC_CALLBACKS_OPEN)
     record->giver = callbacks;
   record->given++;
@@ -696,8 +700,8 @@ void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *giv
   callbacks_send_releases(callbacks);
 }
 
-/* Counts an ID that was not read. No limit on objects applies to callbacks in messages that are not read,
- * such as answers to calls that have ended. */
+/* Counts an ID in a message that was not read, such as an answer to a call that has ended. The limit on
+ * objects does not apply to such IDs. */
 static void release_unread(struct rpc_callbacks *callbacks, int64_t id)
 {
   pthread_mutex_lock(&callbacks->process->lock);
@@ -720,7 +724,8 @@ static int compare_ids(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-/* Returns the first entry whose ID is not smaller, in an ordered list. */
+/* Returns the index of the first entry whose ID is not smaller than `id`. The entries are in the order of
+ * their IDs. */
 static size_t find_first(const struct rpc_given *given, int64_t id)
 {
   size_t low = 0;
@@ -734,14 +739,14 @@ static size_t find_first(const struct rpc_given *given, int64_t id)
   return low;
 }
 
-/* What a message gives, and which of these arguments were noted. */
+/* A search for the callbacks that a message gives and that were not noted when its arguments were read. */
 struct unread_search {
   struct rpc_callbacks *callbacks;
   struct rpc_given *noted; /* in the order of the IDs */
 };
 
-/* Removes one entry of the ID. Each entry stands for one argument that was read, even if its record is
- * gone; further arguments with its ID were not read. */
+/* Removes one entry of the ID. Each entry is for one argument that was read, even if the record of the ID
+ * does not exist any more. Arguments with this ID for which no entry is left were not read. */
 static bool remove_noted(struct rpc_given *noted, int64_t id)
 {
   size_t first = find_first(noted, id);
@@ -754,7 +759,7 @@ static bool remove_noted(struct rpc_given *noted, int64_t id)
   return true;
 }
 
-/* rpc_callback_form.find_given, with an unread_search */
+/* The function `found` of rpc_callback_form.find_given; context: a struct unread_search. */
 static void count_unless_noted(void *context, int64_t id)
 {
   const struct unread_search *search = context;
@@ -780,7 +785,7 @@ void rpc_callbacks_count_unread(struct rpc_callbacks *callbacks, struct text mes
   rpc_callbacks_settle_partly(callbacks, &none, message);
 }
 
-/* rpc_callback_form.find_given, with a size_t */
+/* The function `found` of rpc_callback_form.find_given; context: a size_t. */
 static void count_one(void *context, int64_t id)
 {
   (void)id;
@@ -801,7 +806,7 @@ void rpc_callbacks_count_refused(struct rpc_peer *peer, struct rpc_client *clien
     rpc_callbacks_count_unread(callbacks, message);
 }
 
-/* ---- proxies: the hooks of jni that concern no single call ---- */
+/* ---- proxies: the hooks of jni that do not belong to a call ---- */
 
 static size_t find_older(const struct callback_record *record, uint64_t number)
 {
@@ -846,7 +851,7 @@ static enum jp_status add_proxy(struct callback_record *record, uint64_t number)
   return JP_OK;
 }
 
-/* If delete_session has removed the record in between, calls of the proxy throw. */
+/* If delete_session has removed the record since the proxy was made, calls of the proxy throw. */
 enum jp_status callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number,
                                     uint64_t newest, bool *is_taken)
 {

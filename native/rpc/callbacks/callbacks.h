@@ -1,17 +1,19 @@
 #ifndef JPEER_RPC_CALLBACKS_CALLBACKS_H
 #define JPEER_RPC_CALLBACKS_CALLBACKS_H
 /*
- * The callbacks of one client: which objects of the client Java has, and which of their methods are being
- * called (docs/internals/callbacks.md).
+ * The callbacks of one client: the objects of the client that Java has, and the calls of their methods that
+ * are open (docs/internals/callbacks.md).
  *
- * Made when the first argument {"ref":{"callback":ID}} of a client is read. Reference-counted: held by the
- * client until it is closed, also by one whose thread is lost, by each living proxy and by each open call. Holds the transport's duplex and,
- * while the client or one of its calls is open, the client's session. Values of the client are copied: only
- * the thread that serves the client's messages reads its struct rpc_client.
+ * The struct is made when the first argument {"ref":{"callback":ID}} of a client is read. It is
+ * reference-counted. The client holds it until the client is closed (even if the client's thread is lost),
+ * and so does each proxy that exists and each open call. The struct holds the transport's duplex. While the
+ * client or one of its calls is open, the struct also holds the client's session. Values of the client are
+ * copied: only the thread that serves the client's messages reads its struct rpc_client.
  *
- * One lock guards records, open calls and the end. It is held for look-ups only: under it, no Java runs, and
- * of other modules only jvm_waiter_hold and rpc_waits.wake are called. Threads that park in Java are woken
- * after the unlock. A caller of these functions must not hold a lock that a function of rpc_push takes.
+ * One lock guards the records, the open calls and the state. The lock is held for look-ups only. A thread
+ * that holds it runs no Java, and calls only jvm_waiter_hold and rpc_waits.wake of other modules. Threads
+ * that park in Java are woken after the unlock. A caller of these functions must not hold a lock that a
+ * function of rpc_push takes.
  */
 #include "jni/callbacks.h"
 #include "rpc/callbacks/given.h"
@@ -26,12 +28,12 @@ struct rpc_process;
 struct rpc_callbacks_list;
 
 enum jp_status rpc_callbacks_list_create(struct rpc_callbacks_list **list) JP_MUST_CHECK;
-/* When every client is closed. NULL is fine. */
+/* Called when every client is closed. NULL is fine. */
 void rpc_callbacks_list_destroy(struct rpc_callbacks_list *list);
 
 /*
- * Returns the client's callbacks, which are made if there are none; borrowed from the client. On the thread
- * that serves the client. codec: of the client. JP_INVALID: the transport cannot send messages that are no
+ * Returns the client's callbacks, and makes them if they do not exist yet. Borrowed from the client. Called
+ * on the thread that serves the client. codec: the client's codec. JP_INVALID: the transport can send only
  * answers, and the text says so. JP_NO_MEMORY.
  */
 enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client,
@@ -40,48 +42,50 @@ enum jp_status rpc_callbacks_of(struct rpc_peer *peer, struct rpc_client *client
 
 /*
  * Adds the client to a process, whose connections share their callback IDs (docs/callbacks.md, "A process
- * with several connections"): any of them can be called from now on. On the thread that serves the client,
- * outside any callback. JP_INVALID: the client has given callbacks, or belongs to another process.
- * JP_NO_MEMORY, or a status of rpc_client_hold_session.
+ * with several connections"): From now on, the objects of the process can be called over any of its
+ * connections. Called on the thread that serves the client, outside any callback. JP_INVALID: the client has
+ * given callbacks, or belongs to another process. JP_NO_MEMORY, or a status of rpc_client_hold_session.
  */
 enum jp_status rpc_process_join(struct rpc_peer *peer, struct rpc_client *client,
                                 const struct rpc_codec *codec, struct text name,
                                 struct jp_error *error) JP_MUST_CHECK;
-/* After the client's callbacks are closed. Does nothing if the client has joined no process. */
+/* Called after the client's callbacks are closed. Does nothing if the client has joined no process. */
 void rpc_process_leave(struct rpc_peer *peer, struct rpc_client *client);
 /* The number that `control session` returns as `client`. */
 uint64_t rpc_process_client(const struct rpc_process *process);
 
-/* rpc_service.client_gone: every open call ends, and later ones end at once. The first reason stays. Any
- * thread; does not wait. */
+/* rpc_service.client_gone: ends every open call; every later call ends at once. If this function is called
+ * again, the first reason remains. Any thread; does not wait. */
 void rpc_callbacks_client_gone(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
-/* Another hold of the same client, for one that is parted (rpc_service.part_client). NULL is fine. */
+/* Adds a hold on the callbacks, for the second client struct that rpc_service.part_client makes. NULL is
+ * fine. */
 void rpc_callbacks_retain(struct rpc_callbacks *callbacks);
-/* Releases it, without an end of the calls. NULL is fine. */
+/* Releases that hold, and does not end the calls. NULL is fine. */
 void rpc_callbacks_release(struct rpc_callbacks *callbacks);
-/* The client is closed: ends its calls, too, and releases the client's hold. NULL is fine. */
+/* Called when the client is closed: ends its calls, and releases the client's hold. NULL is fine. */
 void rpc_callbacks_close(struct rpc_callbacks *callbacks);
-/* delete_session: ends every open call of the clients that use the session. Calls of proxies that exist
- * now fail from now on. All IDs are released (callback_released). Callbacks that are given later are new.
- * Any thread. */
+/* Called by delete_session: ends every open call of the clients that use the session, and releases all IDs
+ * (callback_released). From now on, calls of the proxies that exist now fail. A callback that a client gives
+ * later counts as a new callback, even with the same ID. Any thread. */
 void rpc_callbacks_end_session(struct rpc_peer *peer, const struct rpc_session *session);
 
 /* --- given: how often each ID was read --- */
 
-/* Counts an argument with this ID, which was read, and adds it to *given. JP_LIMIT: the client has reached
+/* Counts an argument with this ID that was read, and adds the ID to *given. JP_LIMIT: the client has reached
  * the limit of objects in its session. JP_NO_MEMORY. */
 enum jp_status rpc_callbacks_note(struct rpc_callbacks *callbacks, int64_t id, struct rpc_given *given,
                                   struct jp_error *error) JP_MUST_CHECK;
-/* Called when the requests of the message are done: releases IDs that no proxy has and no other request
- * names. */
+/* Called when the requests of the message are done: releases the IDs that have no proxy and that no other
+ * request names. */
 void rpc_callbacks_settle(struct rpc_callbacks *callbacks, struct rpc_given *given);
-/* The same for a message of which only a part was read: counts the arguments that are not in *given, too. */
+/* The same as rpc_callbacks_settle, for a message of which only a part was read: also counts the arguments
+ * that are not in *given. */
 void rpc_callbacks_settle_partly(struct rpc_callbacks *callbacks, struct rpc_given *given,
                                  struct text message);
-/* Counts all callbacks that a message gives, in requests or answers, because the message was not read. */
+/* Counts all callbacks that the requests or answers of a message give. For a message that was not read. */
 void rpc_callbacks_count_unread(struct rpc_callbacks *callbacks, struct text message);
-/* The same for a client that may have given no callback yet; it then gets its callbacks as from
- * rpc_callbacks_of. */
+/* The same as rpc_callbacks_count_unread, for a client that may have given no callback yet. If the client has
+ * no callbacks, makes them as rpc_callbacks_of does. */
 void rpc_callbacks_count_refused(struct rpc_peer *peer, struct rpc_client *client,
                                  const struct rpc_codec *codec, struct text message);
 

@@ -15,17 +15,19 @@
 struct callback_record {
   struct callback_record *next; /* in its bucket */
   int64_t id;
-  struct rpc_callbacks *giver; /* that has given it last; NULL: it is closed */
-  uint64_t epoch;              /* of struct rpc_process, when the record was made */
-  uint64_t given;              /* arguments with this ID that were read since then */
-  uint64_t proxy;              /* the number of the last proxy that jni has made of it; 0: Java has none */
-  uint64_t *older;             /* the numbers of the older proxies that Java still has, in their order */
+  /* the connection that has given the object last; NULL: that connection is closed */
+  struct rpc_callbacks *giver;
+  uint64_t epoch; /* rpc_process.epoch when the record was made */
+  uint64_t given; /* arguments with this ID that were read since the record was made */
+  /* the number of the last proxy that jni has made of the object; 0: Java has no proxy */
+  uint64_t proxy;
+  uint64_t *older; /* the numbers of the older proxies that Java still has, in ascending order */
   size_t older_count;
   size_t older_capacity;
   size_t in_flight; /* arguments of messages that are being served, and open calls */
 };
 
-/* The records by their IDs. Begins as zero. */
+/* A hash table of the records by their IDs. An empty table is all zero. */
 struct callback_records {
   struct callback_record **buckets;
   size_t bucket_count; /* a power of two */
@@ -37,7 +39,7 @@ struct callback_records {
  * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
  *
  * | state             | what holds                                        | who leaves it, on what                    |
- * | RELEASES_WAIT     | no thread sends; they wait for one, or for room   | callbacks_send_releases                   |
+ * | RELEASES_WAIT     | releases wait for a thread that sends, or room    | callbacks_send_releases                   |
  * | RELEASES_LEAVE    | a thread sends them, including those that are     | that thread; rpc_callbacks_has_room       |
  * |                   | added during that time                            |                                           |
  * | RELEASES_GOT_ROOM | likewise; room was made since the thread began to | that thread: the next message, or the end |
@@ -49,7 +51,7 @@ enum callback_releases_state {
   RELEASES_GOT_ROOM /* a thread sends the releases, and room was made during that time */
 };
 
-/* The IDs that are to be released, and were not yet sent to the client. */
+/* The IDs whose release was not yet sent to the client. */
 struct callback_releases {
   struct callback_release *items;
   size_t count;
@@ -79,9 +81,9 @@ enum rpc_callbacks_state {
 };
 
 /*
- * The objects that a process of a client's has given, over any of its connections. A connection that belongs
- * to no process has a struct of its own. Reference-counted: held by each struct rpc_callbacks, and by each
- * client that has joined it.
+ * The objects that one client process has given, over any of its connections. A connection that has joined no
+ * process has a struct of its own. Reference-counted: each struct rpc_callbacks of the process and each
+ * client that has joined the process holds it.
  */
 struct rpc_process {
   _Atomic size_t holders;
@@ -91,18 +93,21 @@ struct rpc_process {
   struct rpc_process *next;
   const struct rpc_session *session; /* of the members; each of them holds it */
   struct rpc_address
-      from; /* of its first member: the rest are of the same user of a Unix socket, or come over TCP, too */
+      /* the address of the first member. All other members belong to the same user of a Unix socket, or use
+       * TCP if the first member uses TCP */
+      from;
   struct text name;
   size_t joined; /* clients */
 
-  pthread_mutex_t lock; /* guards the fields below, and those of struct rpc_callbacks that say so */
-  uint64_t epoch;       /* count of delete_session */
-  uint64_t cleared;     /* the last clearing that has cleared the records */
+  /* guards the fields below, and the fields of struct rpc_callbacks whose comments say so */
+  pthread_mutex_t lock;
+  uint64_t epoch;   /* count of delete_session */
+  uint64_t cleared; /* the number of the last rpc_callbacks_end_session that has cleared the records */
   struct callback_records records;
   struct rpc_callbacks *members; /* connections that are not closed */
   size_t open;                   /* count of members in RPC_CALLBACKS_OPEN */
   size_t unsent;                 /* count of the members' releases */
-  uint64_t rounds;               /* of callbacks_send_releases, so far: each visits a member once */
+  uint64_t rounds;               /* calls of callbacks_send_releases so far; each visits a member once */
 };
 
 struct rpc_callbacks {
@@ -123,34 +128,34 @@ struct rpc_callbacks {
   /* In the peer's list, under its lock: */
   struct rpc_callbacks *next;
   struct rpc_callbacks *before;
-  uint64_t cleared; /* the last clearing that has visited it */
+  uint64_t cleared; /* the number of the last rpc_callbacks_end_session that has visited it */
 
   /* Under the lock of the process: */
   enum rpc_callbacks_state state;
   struct rpc_callbacks *next_member;
-  uint64_t round;                  /* the last round that has visited it */
+  uint64_t round;                  /* the last round in which callbacks_send_releases has visited it */
   struct rpc_callback_call *calls; /* the newest first */
   size_t calls_open;
-  uint64_t last_number; /* the last number of a call that expects an answer; 0: no call has */
+  uint64_t last_number; /* of the last call that expects an answer; 0: there was none */
   size_t kept;          /* nested requests that wait, and answers that were not read yet */
   size_t kept_bytes;
   uint64_t answers; /* answers that were kept for their calls, so far */
   size_t waiting;   /* threads in rpc_callbacks_await_answers */
   pthread_cond_t was_read;
-  bool has_dropped; /* an answer was dropped, and the log has its line about that */
-  bool has_misfit;  /* an answer did not fit, likewise */
+  bool has_dropped; /* an answer was dropped, and this was logged */
+  bool has_misfit;  /* an answer did not fit, and this was logged */
   struct callback_releases releases;
 };
 
 /*
- * A thread that has calls open. It belongs to its outermost call. Inner calls on the same thread find it
- * through a thread-local variable, which is set while our C functions are on the stack, and restored before
- * they return; Java may run inside them. A virtual thread with C frames is pinned, so that it does not share
- * the variable. Without such frames the variable is not set, and only the call itself lives while the thread
- * is parked.
+ * A thread that has open calls. The struct belongs to the outermost call of the thread. Inner calls on the
+ * same thread find the struct through a thread-local variable. Our C functions set the variable, and restore
+ * it before they return; Java may run inside these functions. A virtual thread with C frames is pinned to its
+ * carrier thread, so that no other virtual thread sees the variable. While a thread without such C frames is
+ * parked, the variable is not set, and the struct is found only through its call.
  *
- * The requests that are nested in any of its calls share one inbox: a thread that waits in an inner call,
- * even of another connection, serves those of the outer calls.
+ * The requests that are nested in any call of the thread share one inbox. While the thread waits in an inner
+ * call, even a call of another connection, it also serves the requests that are nested in the outer calls.
  */
 struct callback_thread {
   pthread_mutex_t lock; /* guards the inbox, `innermost` and `served`; taken after the callbacks' lock */
@@ -176,11 +181,12 @@ enum callback_ending {
 };
 
 /*
- * What a call waits for. Under the callbacks' lock. callback_call_has_ended is true from RPC_CALL_ENDING on, and
- * call->ending is CALLBACK_GOES_ON only before that.
+ * The next event for which a call waits. Under the callbacks' lock. callback_call_has_ended is true from
+ * RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON in the states before RPC_CALL_ENDING only.
  *
  * | state             | what holds                                             | who leaves it, on what               |
- * | RPC_CALL_UNSENT   | it is written, or is an event that has found room      | its thread sends it; its end         |
+ * | RPC_CALL_UNSENT   | its message is being written; or it is an event, and   | its thread sends it; its end         |
+ * |                   | its message has found room                             |                                      |
  * | RPC_CALL_EXPECTS  | its message is being sent, was sent, or waits for      | room, an answer, its end; a send     |
  * |                   | room; an answer may come                               | that fails                           |
  * | RPC_CALL_HAS_ROOM | likewise; room was made since, so that it may be sent  | its thread sends it; an answer; its  |
@@ -213,9 +219,9 @@ static const uint16_t rpc_call_transitions[] = {
 
 struct callback_message; /* a nested request: callback_incoming.c */
 
-/* A call of one method of a client's object by Java (callback_call.c). On the heap, and in the list of its
- * callbacks, from open to close, under the number N of "cb-N". Its own thread uses its members, except
- * those that the lock of the callbacks guards. */
+/* A call of one method of a client's object by Java (callback_call.c). From open to close the call is on the
+ * heap, and in the list of its callbacks under the number N of "cb-N". Only the call's own thread uses its
+ * members, except the members that the lock of the callbacks guards. */
 struct rpc_callback_call {
   struct rpc_callbacks *callbacks; /* held */
   struct callback_thread *thread;
@@ -229,28 +235,31 @@ struct rpc_callback_call {
   const struct jvm_callback_method *method; /* owned by jni, as long as the call */
   struct jvm_waiter *waiter;                /* held; NULL: the worker waits */
   struct rpc_worker *worker;                /* the crew member whose thread this is; NULL: another thread */
-  int64_t deadline_ms;                      /* INT64_MAX: none, or an event that has found room so far */
+  /* INT64_MAX: no deadline. An event has a deadline only after its message has found no room */
+  int64_t deadline_ms;
 
   /* Under the callbacks' lock: */
   struct rpc_callback_call *next;
   struct rpc_callback_call **link;
   enum rpc_call_state state;
   enum callback_ending ending; /* set by callback_call_end only */
-  struct buffer answer;        /* or, for CALLBACK_ANSWER_FAULTY, a description of its fault */
-  uint64_t answer_number;      /* of rpc_callbacks.answers */
-  int64_t answered_ms;         /* clock_coarse_ms */
+  /* the answer, or a description of its fault if `ending` is CALLBACK_ANSWER_FAULTY */
+  struct buffer answer;
+  uint64_t answer_number; /* of rpc_callbacks.answers */
+  int64_t answered_ms;    /* clock_coarse_ms */
 
-  bool has_thread;       /* counted in the peer's callback_threads, from open to close. Constant in between */
-  _Atomic bool has_news; /* since its thread has polled last: set by callback_call_wake */
+  bool has_thread; /* counted in the peer's callback_threads, from open to close. Constant in between */
+  /* there was an event since the call's thread has last polled: set by callback_call_wake */
+  _Atomic bool has_news;
 
   /* Used by its thread only: */
-  /* its message was sent. An event stays in RPC_CALL_UNSENT; other calls may be answered before this is
-   * set */
+  /* the call's message was sent. An event whose message was sent remains in RPC_CALL_UNSENT. A call that is
+   * not an event may be answered before this field is set */
   bool is_sent;
-  struct buffer message;    /* that found no room */
-  struct jvm_stored stored; /* refs that its arguments name */
+  struct buffer message;    /* the message, if it has found no room */
+  struct jvm_stored stored; /* the refs that the arguments of the call name */
   bool was_read;            /* the whole answer was read; belongs to RPC_CALL_ANSWERED, but needs no lock */
-  struct rpc_given given;   /* in its answer */
+  struct rpc_given given;   /* the callbacks that the answer gives */
   struct callback_thread *previous_thread; /* between enter and leave */
   struct nested_worker *nested;            /* likewise */
   struct judge judge;                      /* likewise */
@@ -264,7 +273,7 @@ static inline struct rpc_callbacks *callbacks_hold(struct rpc_callbacks *callbac
   return callbacks;
 }
 
-/* For assertions: some thread has the lock. */
+/* For assertions: true if some thread holds the lock. */
 static inline bool callbacks_are_locked(struct rpc_callbacks *callbacks)
 {
   return pthread_mutex_trylock(&callbacks->process->lock) != 0;
@@ -287,16 +296,17 @@ void callbacks_release_session(struct rpc_callbacks *callbacks);
 
 /* Called with the lock held. NULL: no record. */
 struct callback_record *callbacks_find_record(const struct callback_records *records, int64_t id);
-/* Called with the lock held: whether the number is that of a proxy of the record, which may be NULL. */
+/* Called with the lock held: whether the record has a proxy with this number; the record may be NULL. */
 bool callbacks_has_proxy(const struct callback_record *record, uint64_t number);
 /* Called with the lock held: releases the ID and removes the record if nothing holds it. */
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
 /* Called without the lock: sends the members of the process their releases, as far as there is room. */
 void callbacks_send_releases(struct rpc_callbacks *callbacks);
-/* The same when there is room again; also notifies a thread that is sending them. */
+/* The same as callbacks_send_releases, when there is room again. Also notifies a thread that is sending the
+ * releases. */
 void callbacks_resume_releases(struct rpc_callbacks *callbacks);
 
-/* The hooks find, made, owner and released. */
+/* These functions are the hooks `find`, `made`, `owner` and `released`. */
 uint64_t callbacks_find_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t below);
 enum jp_status callbacks_note_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64_t number,
                                     uint64_t newest, bool *is_taken) JP_MUST_CHECK;
@@ -305,17 +315,19 @@ void callbacks_release_proxy(struct rpc_callbacks *callbacks, int64_t id, uint64
 
 /* ---- callback_call.c ---- */
 
-/* The callback_thread of the calling thread, for inner calls; NULL: no call is open on this thread.
- * Setting it returns the one before. */
+/* The callback_thread of the calling thread, for inner calls; NULL: no call is open on this thread. Setting a
+ * value returns the previous value. */
 struct callback_thread *callback_thread_now(void);
 struct callback_thread *callback_thread_set(struct callback_thread *thread);
 
-/* Called with the lock held: wakes the call's thread, if it belongs to the crew. For a thread that parks
- * in Java, returns the waiter, held, which the caller wakes after the unlock; else NULL. */
+/* Called with the lock held: wakes the call's thread, if the thread belongs to the crew. If the thread parks
+ * in Java, returns its waiter, held, and the caller wakes the waiter after the unlock; otherwise returns
+ * NULL. */
 struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call) JP_MUST_CHECK;
 /* Called without the lock: wakes and releases a waiter; NULL is fine. */
 void callback_waiter_wake(struct jvm_waiter *waiter);
-/* Called with the lock held. Must not end a call, except from RPC_CALL_ENDING to RPC_CALL_ENDED. */
+/* Called with the lock held. Must not be used to end a call (callback_call_end does that), except to change
+ * RPC_CALL_ENDING to RPC_CALL_ENDED. */
 static inline void callback_call_set_state(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   assert(callbacks_are_locked(call->callbacks));
@@ -343,11 +355,11 @@ void callbacks_wake_ended(struct rpc_callbacks *callbacks);
 
 /* ---- callback_incoming.c ---- */
 
-/* Called with the lock held: whether the call's thread has to serve its inbox next, because the inbox has
- * a message that was received before the call's answer. A message after the answer belongs to an outer
- * call, which serves it. */
+/* Called with the lock held: whether the call's thread has to serve its inbox next, because the inbox has a
+ * message that was received before the call's answer. A message that was received after the answer belongs to
+ * an outer call, and the outer call serves it. */
 bool callback_inbox_has_turn(const struct rpc_callback_call *call);
-/* Answers the messages of a call that has ended with an error. */
+/* Answers each nested message of the ended call `number` with an error. */
 void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number);
 /* The hook serve: serves the first message of the inbox, on the thread of the call. */
 void callback_call_serve(struct rpc_callback_call *call);

@@ -10,9 +10,10 @@ enum { BUFFER_KEPT = 64 * 1024 };
 
 struct nested_workers {
   struct rpc_peer *peer;
-  struct nested_worker *_Atomic handy; /* the last one returned, or NULL: exchanged without the lock */
-  pthread_mutex_t lock;                /* guards the other fields */
-  struct nested_worker *idle;          /* those returned earlier, the last one first */
+  /* the worker that was returned last, or NULL; threads exchange it without the lock */
+  struct nested_worker *_Atomic handy;
+  pthread_mutex_t lock;       /* guards the other fields */
+  struct nested_worker *idle; /* the workers that were returned earlier, the latest first */
   size_t idle_count;
 };
 

@@ -2,9 +2,9 @@
 #define JPEER_RPC_CALLBACKS_NESTED_WORKERS_H
 /*
  * Workers without a thread: each is a struct rpc_worker with its own jvm_thread, arena, caches and codec
- * states. A thread borrows one while C runs inside a call (arguments, answer), or for a nested request, so
- * that the state of the outer request on the same thread is not touched. The worker that was returned last is
- * lent first, because its caches are warm.
+ * states. A thread borrows a nested worker while C code converts the arguments or the answer of a call, and
+ * while the thread serves a nested request. This way the state of the outer request on the same thread is not
+ * changed. The worker that was returned last is lent first, because its caches are warm.
  *
  * The pool keeps as many workers as were in use at once, up to NESTED_WORKERS_KEPT, and destroys the others
  * when they are returned. Any thread; the lock guards the list only, and the worker that was returned last is
@@ -19,13 +19,14 @@ enum { NESTED_WORKERS_KEPT = 64 };
 
 struct nested_worker {
   struct rpc_worker worker;
-  struct buffer out;     /* for the borrower; empty when lent */
+  struct buffer out;     /* for the thread that borrows the worker; empty at the begin */
   struct buffer scratch; /* likewise */
   struct nested_worker *next;
 };
 
 enum jp_status nested_workers_create(struct rpc_peer *peer, struct nested_workers **pool) JP_MUST_CHECK;
-/* After the last borrowing. A worker that is still lent is left until the process ends. NULL is fine. */
+/* Called when no thread will borrow a worker any more. A worker that is still lent is not freed. NULL is
+ * fine. */
 void nested_workers_destroy(struct nested_workers *pool);
 
 /* JP_NO_MEMORY. */

@@ -11,26 +11,28 @@ struct rpc_colfer_ids {
 };
 
 void rpc_colfer_ids_init(struct rpc_colfer_ids *ids);
-/* Borrowed: valid until the next call. */
+/* The next id. Borrowed: valid until the next call of this function. */
 struct text rpc_colfer_ids_next(struct rpc_colfer_ids *ids);
 
 /* The parts of an answer that are not in the outcome. */
 struct rpc_colfer_answer {
   enum rpc_colfer_part part;
-  uint8_t asked;                         /* the request's message type */
-  uint8_t command;                       /* or service: those of the request */
-  struct text request_id;                /* data NULL: the request has none */
+  uint8_t asked; /* the request's message type */
+  /* the command of a control request, or the service of a meta request */
+  uint8_t command;
+  struct text request_id;                /* data NULL: the request has no id */
   struct text id;                        /* the answer's own id */
   const struct rpc_reached_member *from; /* NULL: the request names no member */
   struct arena *arena;                   /* for causes, and for text with lone surrogates */
-  /* For the JSON text of a value, which an OUTCOME_BODY has already. NULL: the outcome has no value. */
+  /* Gets the JSON text of a value; if the outcome is an OUTCOME_BODY, the text is there already. NULL: the
+   * outcome has no value. */
   struct buffer *scratch;
 };
 
 /* Makes the answer to a request, with no result yet. */
 struct rpc_colfer_answer rpc_colfer_answer_to(const struct rpc_colfer_request *request);
 
-/* Appends the answer, in the part of the message in which the request was. */
+/* Appends the answer. It is in the same part of the message as the request was. */
 void rpc_colfer_answer_write(struct buffer *out, const struct outcome *outcome,
                              const struct rpc_colfer_answer *answer);
 

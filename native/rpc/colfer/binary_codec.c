@@ -16,7 +16,7 @@ extern const struct rpc_codec rpc_codec_colfer;
 enum {
   SCRATCH_KEPT = 64 * 1024,
   BODY_STEP = 64 * 1024,
-  PING_MAX = 4096 /* a longer message is no ping, and waits for its turn */
+  PING_MAX = 4096 /* a longer message is not a ping, and is served after earlier messages */
 };
 
 /* A message being served. */
@@ -25,7 +25,7 @@ struct serving {
   struct rpc_runner *runner;
   struct rpc_colfer_worker *own; /* of the worker */
   struct buffer *out;
-  size_t start; /* where the answer begins in out */
+  size_t start; /* the offset in out at which the answer begins */
   size_t reply_max;
   struct rpc_run run;
   struct rpc_colfer_request request;
@@ -211,7 +211,7 @@ static enum rpc_served serve_binary_message(void *context, struct rpc_worker *wo
   return RPC_REPLY;
 }
 
-/* ---- without a worker: answers to pings, to refused requests, and to bytes that are no message ---- */
+/* ---- without a worker: answers to pings, to refused requests, and to bytes that are not a message ---- */
 
 static void write_short_answer(struct buffer *out, const struct outcome *outcome,
                                const struct rpc_colfer_request *request, struct arena *arena)

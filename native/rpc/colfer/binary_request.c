@@ -57,8 +57,8 @@ static void find_sender(struct rpc_colfer_request *request)
   }
 }
 
-/* Intercept messages are the fields after the last known one. Such a message has no other fields except
- * the type. */
+/* An intercept message is a field after the last known field. A message with such a field has no other field
+ * except the type. */
 static bool is_intercept(struct text bytes)
 {
   enum { TYPE_SIZE = 2, FIRST_INTERCEPT = 4, LAST_INTERCEPT = 8 };
@@ -116,7 +116,7 @@ enum jp_status rpc_colfer_request_read(struct text bytes, struct arena *arena,
 
 void rpc_colfer_request_glance(struct text beginning, struct arena *arena, struct rpc_colfer_request *request)
 {
-  /* Fields that were decoded before a failure stay. */
+  /* Fields that were decoded before a failure keep their values. */
   enum jp_status status = colfer_decode(&colfer_message_type, beginning, arena, &request->message, NULL);
   (void)status;
   find_sender(request);
@@ -178,8 +178,8 @@ static enum jp_status read_ref(struct reader *reader, uint32_t ref, struct op_va
   return JP_INVALID;
 }
 
-/* Clients may send objects back as they have received them: an object with both a value and a ref means
- * the ref. */
+/* Clients may send back an object as they have received it. For this reason an object that has both a value
+ * and a ref means the ref. */
 static enum jp_status read_value(struct reader *reader, const struct colfer_obj *obj, struct op_value *value)
 {
   *value = (struct op_value){.kind = OP_NULL};
@@ -465,7 +465,8 @@ static enum jp_status read_control(struct reader *reader, const struct colfer_me
   return JP_INVALID;
 }
 
-/* ---- metadata: the arguments of a query, all by their place, or all as an object that has their name ---- */
+/* ---- metadata: the arguments of a query, all by position, or all as objects with the name of the argument
+ * ---- */
 
 enum argument { COMPRESS_ENCODE, MERGE_ANCESTRY, EXCLUDE_PREFIXES, INCLUDE_CLASSES, ARGUMENTS };
 

@@ -22,19 +22,21 @@ struct rpc_colfer_request {
 };
 
 /*
- * Reads a whole message. Anything but JP_OK leaves an OUTCOME_ERROR: the bytes are no message, or no request
- * that is served. The error is then answered in a control message, with the id if that could be read.
+ * Reads a whole message. On failure, *outcome is an OUTCOME_ERROR: the bytes are not a message, or the
+ * request cannot be served. The answer to such a request is a control message with the error, and with the id
+ * if the id could be read.
  */
 enum jp_status rpc_colfer_request_read(struct text bytes, struct arena *arena,
                                        struct rpc_colfer_request *request,
                                        struct outcome *outcome) JP_MUST_CHECK;
 
-/* Reads the beginning of a message: its part, control if that is not known yet, and its id. */
+/* Reads from the beginning of a message its part and its id. If the part cannot be read yet, it is
+ * RPC_COLFER_CONTROL. */
 void rpc_colfer_request_glance(struct text beginning, struct arena *arena,
                                struct rpc_colfer_request *request);
 
-/* Reads the session that a request names; *is_named false: it names none. JP_INVALID leaves an
- * OUTCOME_ERROR. */
+/* Reads the session that a request names; *is_named false: the request does not name a session. JP_INVALID
+ * leaves an OUTCOME_ERROR. */
 enum jp_status rpc_colfer_session_read(const struct rpc_colfer_request *request, struct arena *arena,
                                        bool *is_named, struct uuid *session,
                                        struct outcome *outcome) JP_MUST_CHECK;
@@ -45,7 +47,7 @@ struct rpc_colfer_rules {
   struct rpc_value_rules values;
 };
 
-/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. */
+/* If the result is not JP_OK, *outcome is an OUTCOME_ERROR. */
 enum jp_status rpc_colfer_operation_read(const struct rpc_colfer_request *request,
                                          const struct rpc_colfer_rules *rules, struct arena *arena,
                                          struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;

@@ -1,15 +1,16 @@
 #ifndef JPEER_RPC_COLFER_KNOWN_MESSAGES_H
 #define JPEER_RPC_COLFER_KNOWN_MESSAGES_H
 /*
- * Known messages: the fast path of the binary codec, as rpc/fastpath is for the texts of JSON-RPC. A program
- * that calls in a loop repeats the same bytes with other ids, times and numbers. If all arguments and the
- * result of an operation are whole numbers, the worker keeps its message, its call
+ * Known messages: the fast path of the binary codec, as rpc/fastpath is the fast path of the codec of
+ * JSON-RPC. A program that calls in a loop repeats the same bytes with other ids, times and numbers. If all
+ * arguments and the result of an operation are whole numbers, the worker keeps its message, its call
  * (jni/fastpath/whole_number_call.h) and its reply. When the same message arrives with other values, the
  * worker runs the call directly, and writes the bytes of the answer.
  *
- * These are all functions of the fast path that this codec calls (rpc/fastpath/known_messages.c). Nothing
- * depends on them: a message for which a function here returns false takes the general path, which has checked
- * everything that is kept. A build without JPEER_FASTPATH always uses the general path.
+ * The codec calls only these functions of the fast path (rpc/fastpath/known_messages.c), and works without
+ * them: if known_messages_serve returns false for a message, the general path serves the message. Everything
+ * kept here was checked by the general path before. A build without JPEER_FASTPATH always uses the general
+ * path.
  *
  * For one worker, on its own thread; fixed memory.
  */
@@ -29,7 +30,7 @@ struct known_call {
   struct rpc_colfer_worker *own;
   struct buffer *out;
   size_t reply_max; /* rpc/codec.h */
-  /* Appends the reply on the general path, when the member was reached and threw. */
+  /* Appends the reply by the functions of the general path, if the member was called and threw. */
   void (*answer_failed)(const struct known_call *call, struct text request_id,
                         const struct rpc_reached_member *reached, struct outcome *failed);
 };
@@ -40,12 +41,12 @@ struct known_outcome {
   const struct operation *operation;
   const struct rpc_reached_member *reached;
   const struct outcome *outcome;
-  size_t reply; /* where its answer begins in call->out */
+  size_t reply; /* the offset in call->out at which the answer begins */
 };
 
 #if JPEER_FASTPATH
 
-/* Serves a known message: appends its reply. False: the message is not known, and nothing was done. known
+/* Serves a known message: appends its reply. False: the message is not known, and nothing was changed. known
  * may be NULL. */
 bool known_messages_serve(struct known_messages *known, const struct known_call *call);
 

@@ -18,7 +18,8 @@ struct rpc_service_facts {
 /* Writes the JSON object that system.describe returns. */
 void rpc_description_write(struct buffer *out, const struct rpc_service_facts *facts);
 
-/* Writes the same as text for people: GET /help returns it, and the description's `help` is that address. */
+/* Writes the service description as a text for people. GET /help returns this text, and the member `help` of
+ * the description is the address of /help. */
 void rpc_help_write(struct buffer *out, const struct rpc_service_facts *facts);
 
 #endif

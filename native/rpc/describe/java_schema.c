@@ -44,8 +44,9 @@ void java_component_key_write(struct text class_name, struct buffer *out)
 
 bool java_class_matches(struct text pattern, struct text class_name)
 {
-  /* The latest star of each kind and the end of its match. It is enough to retry the latest star; if a
-   * single star meets a dot, which it does not match, the match continues with the double star before it. */
+  /* The latest star of each kind, and the end of the text that it matches. If a comparison fails, only the
+   * latest star has to match more. A single star does not match a dot: if it would have to, the latest double
+   * star before it has to match more. */
   size_t star = SIZE_MAX;
   size_t star_end = 0;
   size_t wide = SIZE_MAX;
@@ -190,7 +191,7 @@ static const struct {
     {'F', "number", ""},           {'D', "number", ""},          {'V', "null", ""},
 };
 
-/* A result that is too large to travel by value. Values inside a result have no such alternative. */
+/* A result that is too large to travel by value. Values inside a result do not have this alternative. */
 #define LARGE_RESULT "{\"$ref\":\"#/components/schemas/LargeResult\"}"
 #define OBJECT_REF   "{\"$ref\":\"#/components/schemas/ObjectRef\"}"
 
@@ -266,8 +267,8 @@ static enum container container_named(struct text name)
   return text_equal(name, TEXT("java.util.Map")) ? CONTAINER_MAP : CONTAINER_NONE;
 }
 
-/* Finds whether a class is a Collection or a Map, as far as the catalog knows its ancestors. levels limits
- * the walk: class files can inherit in a circle. */
+/* Finds whether a class is a Collection or a Map, if the catalog has its ancestors. levels limits the search:
+ * class files can inherit in a circle. */
 static enum container container_of(const struct catalog_tables *tables, struct catalog_link link,
                                    unsigned levels)
 {
@@ -332,7 +333,7 @@ static void write_class_argument(const struct java_schemas *schemas, struct text
   write_description(name, out);
 }
 
-/* For an object that has no text: with --compat pal, for every object. */
+/* Writes the result of an object that has no text. With --compat pal no object has a text. */
 static void write_ref_result(struct text name, struct buffer *out)
 {
   append_json(out, "{\"anyOf\":[" OBJECT_REF ",{\"type\":\"null\"}]");
@@ -408,7 +409,7 @@ static bool is_wrapper(struct text type)
   return false;
 }
 
-/* False if a key may be an object, or the text "ref": the result is then a ref to the map. */
+/* False if a key may be an object, or may be the text "ref". In that case the result is a ref to the map. */
 static bool has_plain_keys(const struct java_schemas *schemas, struct signature_arguments arguments)
 {
   if (arguments.count != 2)
@@ -451,7 +452,7 @@ static void write_optional_result(struct java_schemas *schemas, struct signature
   append_json(out, "]}");
 }
 
-/* NULL: its values have no JSON form of their own. */
+/* The JSON form of a class's values; NULL: they have no form of their own. */
 static const struct schema_form *find_form(struct text name)
 {
   enum class_schema schema = schema_of(name);

@@ -15,7 +15,7 @@ struct java_schemas {
   const struct catalog_tables *tables;
   /* a schema has one type, and there is no component except ObjectRef (docs/descriptions.md, "Generators") */
   bool for_generators;
-  bool compat_pal;    /* results have no texts, and none is a LargeResult */
+  bool compat_pal;    /* results have no texts, and no result is a LargeResult */
   struct array enums; /* uint32_t: class indexes of the enums that schemas refer to, each once */
   uint8_t *enum_seen; /* a bit for each class */
 };
@@ -27,8 +27,8 @@ void java_schemas_fini(struct java_schemas *schemas);
 
 /*
  * Writes the schema of one type, given as a descriptor ("[I", "V") or a signature ("Ljava/util/List<TT;>;").
- * It may refer to the component schema ObjectRef and, for arguments, to those of the classes in `enums`,
- * whose keys java_component_key_write makes. A failed allocation sets out->failed.
+ * It may refer to the component schema ObjectRef and, for arguments, to the component schemas of the classes
+ * in `enums`; java_component_key_write makes their keys. A failed allocation sets out->failed.
  */
 void java_schema_write(struct java_schemas *schemas, struct text type, bool is_result, struct buffer *out);
 

@@ -18,7 +18,8 @@
 
 /* How methods are named in a document. */
 enum openrpc_names {
-  OPENRPC_OWN_NAMES, /* as they are called: dotted, with a suffix if there are several overloads */
+  /* the names by which clients call them: dotted, with a suffix if there are several overloads */
+  OPENRPC_OWN_NAMES,
   /* Identifiers (rpc/methods/identifiers.h) of the full names, without rpc.discover. The rest of the
    * document has the form that generators of typed clients need (docs/descriptions.md, "Generators"). */
   OPENRPC_IDENTIFIERS,
@@ -166,7 +167,7 @@ static void write_name(const struct rpc_procedure *procedure, enum openrpc_names
   buffer_append_char(out, '"');
 }
 
-/* With --compat pal the only listed names are those by which members are called. */
+/* With --compat pal only the names by which members are called are listed. */
 static bool is_param_listed(const struct openrpc *openrpc, enum rpc_param param)
 {
   return param != RPC_PARAM_NAMES || !openrpc->config.compat_pal;
@@ -208,8 +209,8 @@ static void write_procedure(const struct openrpc *openrpc, const struct rpc_proc
   BUFFER_LITERAL(out, ",\"paramStructure\":");
   json_write_string(out, by_position ? TEXT("either") : TEXT("by-name"));
   BUFFER_LITERAL(out, ",\"params\":[");
-  /* OpenRPC wants the required params first; if they may be given by position, the table has that order
-   * already. */
+  /* OpenRPC wants the required params first; params that may be given by position are in this order in the
+   * table already. */
   bool any = false;
   write_params(openrpc, procedure, true, json_object_get(part, "params"), &any, out);
   write_params(openrpc, procedure, false, json_object_get(part, "params"), &any, out);
@@ -327,7 +328,7 @@ static bool is_model(const json_t *component)
   return properties != NULL && json_object_get(properties, "class") == NULL;
 }
 
-/* Finds the component that replaces a reference; NULL: the reference stays. */
+/* Finds the component that replaces a reference; NULL: the reference is not replaced. */
 static const json_t *find_component(const json_t *schema, const json_t *components)
 {
   const char *reference = json_string_value(json_object_get(schema, "$ref"));
@@ -374,7 +375,7 @@ static bool is_property_required(const json_t *schema, const char *name)
   return false;
 }
 
-/* Generators that ignore "required" see from the default that a property may be absent. */
+/* Generators that ignore "required" conclude from the default that a property may be absent. */
 static bool default_optional(json_t *schema)
 {
   const char *name;
@@ -420,7 +421,7 @@ static json_t *simplify_object(const json_t *object, const json_t *components)
   return NULL;
 }
 
-/* Returns a simplified copy. Ends, because the references of the parts have no circle. */
+/* Returns a simplified copy. The recursion ends, because the references between the parts form no circle. */
 static json_t *simplify_value(const json_t *value, const json_t *components)
 {
   if (json_is_object(value))
@@ -451,10 +452,10 @@ static json_t *simplify_components(const json_t *components)
 }
 
 /*
- * Simplifies the schemas without changing their meaning. Components stay if they are objects with properties,
- * none of them `class`; references to other components are replaced by their schemas. A list of types becomes
- * an anyOf of schemas with one type each. An optional property gets the default null. False if memory is
- * short; parts is then half changed.
+ * Simplifies the schemas without changing their meaning. Components remain if they are objects with
+ * properties and have no property `class`; references to other components are replaced by their schemas. A
+ * list of types becomes an anyOf of schemas with one type each. An optional property gets the default null.
+ * False if memory is short; parts may then be partly changed.
  */
 static bool simplify_parts(json_t *parts)
 {
@@ -483,7 +484,8 @@ static bool has_failed(const struct openrpc *openrpc)
 static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_names names)
 {
   write_head(&made->config, parts, names, &made->head[names]);
-  /* The components to which schemas of Java types refer; those used with --compat pal come first. */
+  /* The components to which schemas of Java types refer. The components that are also used with --compat pal
+   * are first. */
   static const char *const keys[] = {"ObjectRef",   "Ref",           "ClassRef",
                                      "LargeResult", "ReceiverValue", "TypeName"};
   size_t count = made->config.compat_pal ? 2 : sizeof keys / sizeof keys[0];
@@ -497,7 +499,7 @@ static void write_texts(struct openrpc *made, const json_t *parts, enum openrpc_
     write_tree(&made->ref_schemas[names], schema);
     any = true;
   }
-  if (made->head[names].data != NULL) /* else memory is short, which has_failed reports */
+  if (made->head[names].data != NULL) /* otherwise memory is short, and has_failed reports it */
     write_own(made, parts, names, &made->own[names]);
 }
 
@@ -578,7 +580,8 @@ struct document {
   bool any_method;
 };
 
-/* The identifier is that of the full name, so that it stays the same when overloads are added or removed. */
+/* The identifier is made from the full name, so that the identifier does not change when overloads are added
+ * or removed. */
 static void write_java_name(struct document *document, struct text class_name,
                             const struct java_method *method)
 {
@@ -631,7 +634,8 @@ static void write_java_params(struct document *document, struct text class_name,
   for (unsigned i = 0; i < method->parameter_count; i++) {
     if (i > 0 || method->has_receiver)
       buffer_append_char(out, ',');
-    /* Params by position need no names: if the name of one cannot be used in a language, all are numbered. */
+    /* Params by position need no names. If the name of one parameter cannot be used in a language, the names
+     * of all parameters are numbers. */
     BUFFER_LITERAL(out, "{\"name\":");
     if (is_numbered)
       buffer_printf(out, "\"arg%u\",\"summary\":", i);
@@ -764,7 +768,7 @@ struct question {
   struct outcome *outcome;
   struct text *patterns; /* NULL: the peer's own procedures are meant */
   size_t count;
-  bool compat_pal; /* the only names are those by which members are called */
+  bool compat_pal; /* only the names by which members are called are listed */
   enum openrpc_names names;
 };
 
@@ -919,12 +923,12 @@ static enum jp_status describe_reached(struct openrpc *openrpc, struct question 
   return outcome_fail_error(question->outcome, question->arena, &error);
 }
 
-/* The class names that patterns cover, unless they are many. */
+/* The class names that the patterns cover, if they are not too many. */
 struct covered {
   const struct question *question;
   struct text *names;
   size_t count;
-  bool failed; /* they are many, or memory is short */
+  bool failed; /* there are too many names, or memory is short */
 };
 
 enum { COVERED_MAX = 256 };

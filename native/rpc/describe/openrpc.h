@@ -5,7 +5,7 @@
  * described from the table of procedures. The application's members are described from the catalog and the
  * policy, without loading a class.
  *
- * Constant once made, except for its cache; any thread.
+ * A struct openrpc is constant after it was made, except for its cache. Any thread may use it.
  */
 #include "base/uuid.h"
 #include "jsonrpc/jsonrpc.h"
@@ -41,8 +41,8 @@ struct openrpc_view {
 };
 
 /*
- * Answers rpc.discover: appends a document of at most max bytes to out. Anything but JP_OK leaves an
- * OUTCOME_ERROR.
+ * Answers rpc.discover: appends a document of at most max bytes to out. If the result is not JP_OK, *outcome
+ * is an OUTCOME_ERROR.
  */
 enum jp_status openrpc_discover(struct openrpc *openrpc, const struct jsonrpc_request *request,
                                 const struct openrpc_view *view, size_t max, struct arena *arena,

@@ -25,7 +25,7 @@ static void cut_answer(const struct serving *serving, const struct serving_place
   written->after_number = text_slice(out, number_at + places->number.length, out.len);
 }
 
-/* rpc_cached_call.answer, with a struct serving */
+/* rpc_cached_call.answer; context is a struct serving */
 static bool answer_request(void *context, struct rpc_cached_request *cached, const struct outcome *failed,
                            struct rpc_written_answer *written)
 {
@@ -55,7 +55,7 @@ static bool answer_request(void *context, struct rpc_cached_request *cached, con
 
 /* ---- messages ---- */
 
-/* rpc_cached_call.answer, with a struct serving that has not begun */
+/* rpc_cached_call.answer; context is a struct serving for which serving_begin was not called yet */
 static bool answer_message(void *context, struct rpc_cached_request *cached, const struct outcome *failed,
                            struct rpc_written_answer *written)
 {
@@ -64,7 +64,8 @@ static bool answer_message(void *context, struct rpc_cached_request *cached, con
   return answer_request(serving, cached, failed, written);
 }
 
-/* Counts the callback as given once more. False: the general path must serve the request, and makes the error. */
+/* Counts the callback as given once more. False: the callback cannot be counted, so the general path must
+ * serve the request and report the error. */
 static bool count_callback(const struct serving *serving, int64_t id)
 {
   struct rpc_client *client = serving->client;
@@ -158,8 +159,8 @@ void rpc_find_value_places(const void *message, const struct operation *operatio
  * value, all requests of a batch that names results, and requests of a batch that give callbacks. */
 static bool may_cache(const struct serving *serving)
 {
-  /* A misspelled member of the params is named in the error of the request, and the fast path does not read such a
-   * member. */
+  /* A misspelled member of the params is named in the error of the request, and the fast path does not read
+   * misspelled members. */
   const struct json_value params = serving->request->params;
   return serving->request->version == JSONRPC_2_0 && !serving->by_value && serving->results == NULL &&
          !serving->run.client->only_safe &&

@@ -2,16 +2,16 @@
 #define JPEER_RPC_FASTPATH_FASTPATH_H
 /*
  * The fast path: requests that are repeated with other values. A program that calls in a loop sends the same
- * text many times, with other numbers and strings in it. The fast path keeps the shape of such a text (the
- * text with holes instead of its values) and its operation. A text that fits the shape is the same operation
- * with other values and is not parsed. If all its values and its result are whole numbers, the fast path also
- * keeps the Java member and the text of the answer, and only runs the call.
+ * text many times, with other numbers and strings in it. The fast path keeps the shape of a text (the text
+ * with holes instead of its values) and the operation of the text. A text that fits the shape is the same
+ * operation with other values and is not parsed. If all its values and its result are whole numbers, the fast
+ * path also keeps the Java member and the text of the answer, and only runs the call.
  *
- * A codec calls three functions: find, keep, serve. Nothing depends on them: when they find or keep nothing,
+ * A codec calls three functions: find, keep, serve. The functions are optional: if they find or keep nothing,
  * a request takes the general path, which parses all of it, resolves its member, asks the policy and writes
- * its answer. The fast path makes no decisions: verdicts, conversions and answers are those of the general
- * path. It knows the bytes of a message, the JSON literals in them and operations, but neither envelopes nor
- * method names.
+ * its answer. The fast path makes no decisions: verdicts, conversions and answers are the same as on the
+ * general path. It knows the bytes of a message, the JSON literals in them and operations, but neither
+ * envelopes nor method names.
  *
  * For one worker, on its own thread; fixed memory.
  */
@@ -27,18 +27,20 @@ struct rpc_client;
 struct rpc_cached_request {
   struct text id;      /* as written; data NULL: none */
   struct text peer_id; /* the session that the request names; data NULL: none */
-  struct text epoch;   /* for which the request is meant, checked by the codec each time; data NULL: none */
+  /* the epoch for which the request is meant; the codec checks it each time; data NULL: none */
+  struct text epoch;
   bool is_notification;
-  size_t depth;     /* the maximal depth of nested arrays and objects */
-  int64_t callback; /* the client's object that an argument gives, counted by the codec each time; 0: none */
+  size_t depth; /* the maximal depth of nested arrays and objects */
+  /* the id of the client's object that an argument gives; the codec counts it each time; 0: none */
+  int64_t callback;
   struct operation operation;
 };
 
 /*
- * Finds the request of a text. length NULL: the whole text is the request; else the text begins with the
- * request, and *length becomes its size in bytes. NULL: the text fits no shape. The result borrows from the
- * text and the arena, and is valid until the next call of rpc_fastpath_find or rpc_fastpath_keep. fastpath
- * may be NULL.
+ * Finds the request of a text. length NULL: the whole text is the request. Otherwise the text begins with the
+ * request, and *length becomes the size of the request in bytes. Returns NULL if the text fits no shape. The
+ * result borrows from the text and the arena, and is valid until the next call of rpc_fastpath_find or
+ * rpc_fastpath_keep. fastpath may be NULL.
  */
 struct rpc_cached_request *rpc_fastpath_find(struct rpc_fastpath *fastpath, struct text text,
                                              struct arena *arena, size_t *length);
@@ -86,8 +88,9 @@ struct rpc_cached_call {
   struct buffer *out;
   void *context; /* the codec's own */
   /*
-   * Appends the answer on the general path. failed NULL: runs the operation first; else the operation was run
-   * and failed with that outcome. False: a notification, which has no answer.
+   * Appends the answer on the general path. failed NULL: this function first runs the operation. Otherwise
+   * the operation was run already and failed with this outcome. False: the request is a notification, which
+   * has no answer.
    */
   bool (*answer)(void *context, struct rpc_cached_request *request, const struct outcome *failed,
                  struct rpc_written_answer *written);

@@ -1,6 +1,6 @@
 /*
  * Known binary messages (rpc/colfer/known_messages.h): the head of a message is read in place, its body is
- * compared with those that are kept, and its reply is written from a template.
+ * compared with the bodies that are kept, and its reply is written from a template.
  */
 #include "rpc/colfer/known_messages.h"
 
@@ -22,8 +22,8 @@
 enum {
   MESSAGES = 8,
   NAMES_MAX = 256, /* of a class and its member */
-  /* After this many unknown messages in a row only one in MISSES_STEP is kept, so that programs that do
-   * not repeat messages pay little. */
+  /* After this many unknown messages in a row, only one in MISSES_STEP is kept. So messages that never repeat
+   * cost little. */
   MISSES_MAX = 64,
   MISSES_STEP = 16,
   VISITS = 16,          /* a power of two */
@@ -39,10 +39,11 @@ enum {
 
 /*
  * The head of an exec message: its sender, its id, and times and counters that do not change the operation.
- * These fields differ most between messages that ask the same.
+ * Messages with the same operation differ mostly in these fields.
  *
- * Only the usual form is read, which the decoder always accepts: ASCII of at most SHORT_MAX bytes, numbers in
- * the form that Colfer writes. Any other form that the decoder accepts takes the general path.
+ * Only the usual form of a head is read: texts of ASCII with at most SHORT_MAX bytes, and numbers in the form
+ * that Colfer writes. The decoder always accepts this form. Any other form that the decoder accepts takes the
+ * general path.
  */
 struct exec_head {
   uint8_t message_type;
@@ -51,19 +52,19 @@ struct exec_head {
   struct text rest;       /* of the message: all other fields, and the ends of its structs */
 };
 
-/* The content of a hole in a body: a ref after its header (the field of this number or of the other one)
- * or, without a header, the JSON text of an argument, with its length. */
+/* A hole in a body. If ref_header is not 0, the content of the hole is this header, with or without
+ * COLFER_FLAG, and a ref. Otherwise the content is the JSON text of an argument, with its length. */
 struct exec_hole {
-  size_t length; /* count of the body's bytes between the hole before and this one */
+  size_t length; /* count of the body's bytes between the previous hole and this hole */
   size_t arg;    /* index of the argument */
   uint8_t ref_header;
 };
 
 /*
  * The body of an exec message: the bytes after its head, which are the operation. The general path has read
- * it without finding a fault; it is kept with holes for its whole numbers and its object's ref. A body that
- * has the same bytes outside of the holes, and a number or a ref in each hole, is the same operation with
- * other values, and valid, too.
+ * this body without finding a fault. The body is kept with holes for its whole numbers and its object's ref.
+ * A body that has the same bytes outside of the holes, and a number or a ref in each hole, is the same
+ * operation with other values, and valid, too.
  */
 struct exec_body {
   /* The operation of the body that fitted last. Its names are absent, because a call of whole numbers does
@@ -92,7 +93,7 @@ struct reply_piece {
 /* The bytes of a known message's replies, except their own ids, the request's id and the resulting whole
  * number. */
 struct reply_template {
-  struct reply_piece pieces[REPLY_PIECES_MAX]; /* the last one ends with REPLY_END */
+  struct reply_piece pieces[REPLY_PIECES_MAX]; /* the last piece ends with REPLY_END */
   size_t piece_count;
   size_t length; /* of all pieces, without the contents of the holes */
   bool has_number;
@@ -107,7 +108,8 @@ struct known_message {
   char names[NAMES_MAX];
 };
 
-/* When a message that named a session last held the session, which restarted its TTL. */
+/* The time at which a message that named the session last held the session, so that the session's TTL began
+ * again. */
 struct visit {
   struct uuid session;
   int64_t at_ms;
@@ -122,7 +124,7 @@ struct known_messages {
   unsigned misses;               /* unknown messages since one fitted */
 };
 
-/* Fields by their indexes: of a message, and the first ones of an exec message. */
+/* Indexes of fields: the fields of a message, and the first fields of an exec message. */
 enum { FIELD_MESSAGE_TYPE, FIELD_EXEC_MESSAGE };
 enum {
   FIELD_PEER_UUID,
@@ -136,8 +138,8 @@ enum {
 enum {
   BEFORE_HEAD = 3, /* the type of the message, with its header, and the header of the exec message */
   WORD = sizeof(uint64_t),
-  /* Bytes that must be present to read a field: its header, and a word. A head with an operation after it
-   * has them. */
+  /* Bytes that must be present to read a field: its header, and a word. A head that is followed by an
+   * operation has that many bytes. */
   ROOM = 1 + WORD
 };
 
@@ -190,8 +192,8 @@ static inline const char *consume_bytes(const char *p, const char *end, unsigned
 
 /* ---- the head: numbers ---- */
 
-/* The length of a varint that is not 0 and uses no more bytes than needed; 0: it is none. A whole word
- * must be readable. */
+/* The length of a varint that is not 0 and uses no more bytes than needed. 0: the bytes are not such a
+ * varint. A whole word must be readable. */
 static inline size_t varint_length(const char *p, const struct number_form *form)
 {
   uint64_t ends = ~le64toh(load_word(p)) & HIGH_BITS;
@@ -226,8 +228,8 @@ static inline const char *consume_number(const char *p, const char *end, unsigne
   return length > 0 ? p + 1 + length : NULL;
 }
 
-/* Reads a number of Colfer's type uint32 after its header; is_fixed: the header says that the number has
- * four bytes. Returns its length in bytes, or 0 if it has not the form that Colfer writes. */
+/* Reads a number of Colfer's type uint32 after its header; is_fixed: the header says that the number has four
+ * bytes. Returns its length in bytes, or 0 if the number does not have the form that Colfer writes. */
 static size_t read_number_at(struct text t, bool fixed, uint32_t *number)
 {
   if (t.len < WORD)
@@ -254,7 +256,7 @@ static const char *consume_head(const char *p, const char *end, struct exec_head
   head->peer_uuid = TEXT_ABSENT;
   p = consume_bytes(p, end, FIELD_PEER_UUID, &head->peer_uuid);
   if (head->peer_uuid.data != NULL && head->peer_uuid.len != sizeof(struct uuid))
-    return NULL; /* a session is named in the usual way, or none is */
+    return NULL; /* a session is named in the usual way, or no session is named */
   p = p == NULL ? NULL : consume_ascii(p, end, FIELD_MESSAGE_ID, &head->message_id);
   p = p == NULL ? NULL : consume_ascii(p, end, FIELD_THREAD_NAME, &thread_name);
   p = p == NULL ? NULL : consume_number(p, end, FIELD_CURRENT_TIME, &uint64_form);
@@ -262,7 +264,7 @@ static const char *consume_head(const char *p, const char *end, struct exec_head
   return p == NULL ? NULL : consume_number(p, end, FIELD_BUILDER_SEQ, &uint32_form);
 }
 
-/* The head is borrowed from the message. False: the message is no exec message, or its head has another
+/* The head is borrowed from the message. False: the message is not an exec message, or its head has another
  * form. */
 static bool read_head(struct text message, struct exec_head *head)
 {
@@ -278,15 +280,15 @@ static bool read_head(struct text message, struct exec_head *head)
   return true;
 }
 
-/* Fields that are an object's ref, by their indexes in the structs of calls and in those of fields. */
+/* Fields that are an object's ref, by their indexes in the structs of calls and in the structs of fields. */
 enum { FIELD_REF_OF_CALL = 2, FIELD_REF_OF_FIELD = 1 };
 
 /* ---- the body: fitting ---- */
 
 /* Each of these functions reads a part at p, and returns the position after it, or NULL. */
 
-/* Reads a whole number as JSON has it. Two kinds are left to the general path: numbers with too many
- * digits to always fit, and -0, which as a double differs from 0. */
+/* Reads a whole number as JSON has it. Two kinds of numbers are left to the general path: numbers with so
+ * many digits that they may not fit, and -0, which as a double differs from 0. */
 static inline bool read_integer(struct text t, int64_t *integer)
 {
   enum { DIGITS_MAX = 18 };
@@ -305,7 +307,7 @@ static inline bool read_integer(struct text t, int64_t *integer)
   return true;
 }
 
-/* Reads the length of a text and the text, which must be a whole number. */
+/* Reads the length of a text and the text. The text must be a whole number. */
 static inline const char *consume_integer(const char *p, const char *end, int64_t *integer)
 {
   if (p == end)
@@ -407,7 +409,7 @@ static bool may_keep(const struct exec_head *head, const struct operation *opera
   return true;
 }
 
-/* Copies the body up to a place in it, where the rest then begins. */
+/* Copies the body up to a place in it. The rest of the body then begins at this place. */
 static bool copy_until(struct exec_body *body, struct text *rest, const char *place)
 {
   size_t length = (size_t)(place - rest->data);
@@ -419,7 +421,8 @@ static bool copy_until(struct exec_body *body, struct text *rest, const char *pl
   return true;
 }
 
-/* The same, with a hole at the place; the rest then begins after the hole's content. */
+/* Copies the body up to a place, and adds a hole at this place. The rest then begins after the content of the
+ * hole. */
 static bool add_hole(struct exec_body *body, struct exec_hole hole, struct text *rest, const char *place)
 {
   size_t before = body->length;
@@ -457,8 +460,8 @@ static bool cut_body(struct exec_body *body, const struct exec_head *head, const
   return cut_values(body, places, &rest) && copy_until(body, &rest, rest.data + rest.len);
 }
 
-/* Checks that reading the template gives the operation again, which fails for a length in an unusual form
- * or a number with spaces. */
+/* True if the message fits the body and gives the same operation. False, for example, for a length in an
+ * unusual form, or a number with spaces. */
 static bool reads_as(struct exec_body *body, const struct exec_head *head, const struct operation *operation)
 {
   if (!fits_body(body, head) || (operation->has_instance && body->operation.instance != operation->instance))
@@ -469,8 +472,8 @@ static bool reads_as(struct exec_body *body, const struct exec_head *head, const
   return true;
 }
 
-/* Keeps the body of a message that was read as exec, and exec's operation; body must not be moved
- * afterwards. False if it cannot be kept: body is then empty. */
+/* Keeps the body of a message, which was read as `exec`, and its operation. body must not be moved
+ * afterwards. False: the message cannot be kept, and body is empty. */
 static bool keep_body(struct exec_body *body, const struct exec_head *head,
                       const struct colfer_exec_message *exec, const struct operation *operation)
 {
@@ -512,7 +515,7 @@ static bool add_piece(struct cutting *cutting, const char *place, enum reply_hol
   return true;
 }
 
-/* Cuts out a text whose length is the byte before it, if the reply has the text. */
+/* Cuts out a text and the byte before it, which is its length. Does nothing if the text is empty. */
 static bool cut_short(struct cutting *cutting, struct text value, enum reply_hole hole)
 {
   return value.len == 0 || (value.len <= SHORT_MAX && (uint8_t)value.data[-1] == value.len &&
@@ -533,8 +536,8 @@ static struct text put_id_of(const struct colfer_exec_message *exec)
   return TEXT("");
 }
 
-/* Cuts a reply into pieces; `reply` is its decoded form. False if it is not the usual form of a reply to
- * the request with that id. */
+/* Cuts a reply into pieces; `reply` is its decoded form. False if the reply does not have the usual form of a
+ * reply to the request with that id. */
 static bool cut_reply(struct reply_template *template, struct text bytes, const struct colfer_message *reply,
                       struct text request_id)
 {
@@ -561,7 +564,7 @@ static size_t find_reply_length_max(const struct reply_template *template, size_
   return template->length + UUID_TEXT_LENGTH + 2 * (1 + id_length) + 1 + NUMBER_TEXT_MAX;
 }
 
-/* The last step of a text may overlap the one before it. */
+/* The last step of a text may overlap the previous step. */
 static char *write_text(char *at, struct text t)
 {
   *at++ = (char)t.len;
@@ -575,8 +578,8 @@ static char *write_text(char *at, struct text t)
   return at + t.len;
 }
 
-/* Appends a reply; number is ignored if the template has none. request_id has at most SHORT_MAX bytes. A
- * failed allocation leaves out->failed. */
+/* Appends a reply; number is ignored if the template has no place for a number. request_id has at most
+ * SHORT_MAX bytes. A failed allocation leaves out->failed. */
 static void write_reply(const struct reply_template *template, const char own_id[UUID_TEXT_LENGTH],
                         struct text request_id, int64_t number, struct buffer *out)
 {
@@ -629,9 +632,9 @@ static void note_visit(struct known_messages *known, struct text session)
 }
 
 /*
- * A call that needs no object needs no session, but it has to keep alive the session that it names. Holding
- * the session would double the time of the call. So the general path does that once, and again after a small
- * part of the TTL.
+ * A call that needs no object needs no session, but the session that the call names has to be kept alive.
+ * Holding the session for each call would double the time of the call. For this reason the general path,
+ * which holds the session, serves the first message, and again a message after each small part of the TTL.
  */
 static bool has_visited(const struct known_messages *known, const struct rpc_peer *peer, struct text session)
 {
@@ -658,7 +661,8 @@ static struct known_message *find_message(struct known_messages *known, const st
   return NULL;
 }
 
-/* Called before the request's frame is closed. Not inlined: most calls do not need its stack. */
+/* Called before the request's frame is closed. The function is not inlined, because most calls do not need
+ * its stack. */
 static __attribute__((noinline)) void answer_failed(const struct jvm_request *jvm,
                                                     const struct known_message *message,
                                                     const struct exec_head *head,
@@ -672,7 +676,8 @@ static __attribute__((noinline)) void answer_failed(const struct jvm_request *jv
   call->answer_failed(call, head->message_id, &message->reached, &failed);
 }
 
-/* The call was ended, although it has returned. */
+/* Answers with the error of a call that was ended, for example by a timeout, although its member has
+ * returned. */
 static __attribute__((noinline)) bool answer_ended(enum rpc_call_cause cause, const struct jvm_request *jvm,
                                                    const struct known_message *message,
                                                    const struct exec_head *head,
@@ -782,7 +787,8 @@ static bool reproduces_reply(const struct reply_template *reply, const struct co
   char own_id[UUID_TEXT_LENGTH];
   size_t length = out->len - start;
   memcpy(own_id, decoded->exec_message->message_id.data, sizeof own_id);
-  write_reply(reply, own_id, request_id, number, out); /* decoded may be overwritten from here on */
+  /* this may move the bytes that `decoded` borrows, so `decoded` is not used any more */
+  write_reply(reply, own_id, request_id, number, out);
   struct text both = buffer_text(out);
   bool is_same =
       text_equal(text_slice(both, start, start + length), text_slice(both, start + length, both.len));
@@ -802,7 +808,7 @@ static bool keep_reply(struct known_message *message, struct text request_id, co
                           made->reply);
 }
 
-/* Chooses the place for the message; NULL: it is known already, or not to be kept. */
+/* Chooses the place for the message; NULL: the message is known already, or is not kept. */
 static struct known_message *choose_place(struct known_messages *known,
                                           const struct jvm_whole_number_call *java)
 {
@@ -813,7 +819,7 @@ static struct known_message *choose_place(struct known_messages *known,
   return is_skipped ? NULL : &known->messages[known->oldest];
 }
 
-/* If the message cannot be kept, the next one uses the same place. */
+/* If the message cannot be kept, the next message uses the same place. */
 static void keep_message(struct known_messages *known, const struct exec_head *head,
                          const struct jvm_whole_number_call *java, const struct known_call *call,
                          const struct known_outcome *made)

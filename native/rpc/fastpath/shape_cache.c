@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-/* After this many texts in a row that fit no shape only one in MISSES_STEP is examined, so that programs
- * that do not repeat texts pay little. */
+/* After this many texts in a row that fit no shape, only one in MISSES_STEP is examined. So texts that never
+ * repeat cost little. */
 enum { MISSES_MAX = 64, MISSES_STEP = 16 };
 
 enum { LIST_FIRST_ROOM = 16 };
@@ -34,16 +34,16 @@ static bool fits_hole(struct json_value scalar)
          (scalar.kind == JSON_KIND_STRING && json_unescaped_string_at(scalar.span) == scalar.span.len);
 }
 
-/* Like fits_hole, for the scalar of this value. A number that was written as a text (the encoding "number") does not
- * fit, because fill_scalar does not read it. */
+/* True if a hole may replace the scalar of this value. A number that was written as a text (the encoding
+ * "number") does not fit, because fill_scalar does not read it. */
 static bool fits_hole_of(const struct op_value *value, struct json_value scalar)
 {
   bool is_number = op_value_is_number(value);
   return fits_hole(scalar) && (!is_number || scalar.kind == JSON_KIND_NUMBER);
 }
 
-/* Sets a value from the scalar, according to the value's kind. False if the kind is OP_REF and the scalar
- * is no ref, or if a number is too long. */
+/* Sets a value from the scalar, according to the value's kind. False if the kind is OP_REF and the scalar is
+ * not a ref, or if a number is too long. */
 static bool fill_scalar(struct op_value *value, struct json_value scalar)
 {
   switch (value->kind) {
@@ -92,9 +92,9 @@ static bool cut_element(struct json_value json, const struct op_value *item, str
   return true;
 }
 
-/* Finds the text that is common to the elements of a list, which was read as items; the result borrows
- * from the list's text. *scalars becomes the text from the first scalar to the last. False: the elements
- * differ, or there are none. */
+/* Finds the text that is common to the elements of a list; items are the elements that were read; the result
+ * borrows from the list's text. *scalars becomes the text from the first scalar to the last. False: the
+ * elements differ, or the list is empty. */
 static bool find_list(struct json_value list, const struct op_value *items, struct shape_list *found,
                       struct text *scalars)
 {
@@ -122,7 +122,7 @@ static bool find_list(struct json_value list, const struct op_value *items, stru
   return true;
 }
 
-/* Like fill_scalar, for a plain whole number that has been read already; value is no OP_REF. */
+/* Like fill_scalar, for a plain whole number that has been read already; value is not an OP_REF. */
 static void fill_integer(struct op_value *value, int64_t integer)
 {
   value->kind = OP_INTEGER;
@@ -161,13 +161,13 @@ static bool make_room(struct arena *arena, struct op_value *list, size_t room)
   return true;
 }
 
-/* Reads all scalars, and the text between them, from the beginning of rest. The items are in the arena.
- * False if one does not fit, or memory is short. */
+/* Reads all scalars, and the text between them, from the beginning of rest. The items are in the arena. False
+ * if a scalar does not fit, or memory is short. */
 static bool consume_list(struct text *rest, struct shape_list *shape, struct arena *arena,
                          struct op_value *list)
 {
   size_t room = shape->last_count > LIST_FIRST_ROOM ? shape->last_count : LIST_FIRST_ROOM;
-  size_t most = rest->len / 2 + 1; /* an element, and a comma */
+  size_t most = rest->len / 2 + 1; /* each element has a comma, so two bytes at least */
   if (room > most)
     room = most;
   bool has_next;
@@ -254,8 +254,8 @@ static bool consume_integer(struct shape *shape, const struct shape_hole *hole, 
   return true;
 }
 
-/* Anything except a plain whole number; not inlined, so that reading plain whole numbers needs no stack
- * for it. */
+/* Consumes the content of a hole that is not a plain whole number. The function is not inlined, so that
+ * reading plain whole numbers needs no stack for it. */
 static __attribute__((noinline)) bool consume_other(struct shape *shape, const struct shape_hole *hole,
                                                     struct text *rest, struct arena *arena)
 {
@@ -273,13 +273,14 @@ static __attribute__((noinline)) bool consume_other(struct shape *shape, const s
 static bool consume_shape(struct shape *shape, struct text *rest, struct arena *arena)
 {
   size_t at = 0;
-  if (shape->length == 0) /* its holes may be those of a text that could not be kept */
+  /* the shape is empty; its holes may belong to a text that could not be kept */
+  if (shape->length == 0)
     return false;
   for (size_t i = 0; i < shape->hole_count; i++) {
     const struct shape_hole *hole = &shape->holes[i];
     if (!consume_text(rest, shape->text + at, hole->at - at))
       return false;
-    /* The general path reports an error in a hole. */
+    /* If the content of a hole is invalid, the text does not fit, and the general path reports the error. */
     bool may_be_integer = !hole->is_string && hole->kind != HOLE_LIST;
     if (!(may_be_integer && consume_integer(shape, hole, rest)) && !consume_other(shape, hole, rest, arena))
       return false;
@@ -292,7 +293,7 @@ static bool consume_shape(struct shape *shape, struct text *rest, struct arena *
 static bool has_end_of(const struct shape *shape, struct text whole)
 {
   size_t at = shape->holes[shape->hole_count - 1].at;
-  if (shape->length < at) /* it could not be kept */
+  if (shape->length < at) /* the text of the shape could not be kept */
     return false;
   return text_ends_with(whole, text_slice((struct text){shape->text, shape->length}, at, shape->length));
 }
@@ -475,8 +476,8 @@ static bool copy_betweens(struct shape *shape)
   return true;
 }
 
-/* Makes a text that is borrowed from the message one that is borrowed from the shape. False if the text is
- * not in the message: it had escapes, and was decoded into the arena. */
+/* Changes a text that is borrowed from the message to the same text in the shape. False if the text is not in
+ * the shape: it had escapes, and was decoded into the arena. */
 static bool rebase_text(const struct shape *shape, struct text *t)
 {
   if (t->data == NULL)
@@ -496,7 +497,7 @@ static bool rebase_texts(struct shape *shape)
                  rebase_text(shape, &request->epoch) && rebase_text(shape, &operation->type) &&
                  (operation->kind == OP_NEW || rebase_text(shape, &operation->member));
   for (size_t i = 0; rebased && i < operation->arg_count; i++) {
-    shape->args[i].literal = TEXT_ABSENT; /* the literal of a hole, which is filled each time */
+    shape->args[i].literal = TEXT_ABSENT; /* each request fills the hole of this literal */
     rebased = rebase_text(shape, &shape->args[i].type);
   }
   for (size_t i = 0; rebased && i < shape->list_count; i++) {

@@ -9,12 +9,13 @@
 #include "rpc/fastpath/fastpath.h"
 #include "rpc/fastpath/whole_number_path.h"
 
-/* A text is compared with several shapes, each of which may make items of all its elements. So longer
- * lists take the general path, which checks values-max. That limit is never below the number of elements
- * that the lists of a shape may have together. */
+/* A text is compared with several shapes, each of which may make items of all its elements. Longer lists are
+ * left to the general path, which checks values-max. values-max is never below the number of elements that
+ * the lists of a shape may have together. */
 enum { SHAPE_LIST_ITEMS_MAX = 16384 };
 
-/* Longer numbers take the general path, which checks the limit of digits. That limit is never below this. */
+/* Longer numbers take the general path, which checks the limit of digits. values-max is never below this
+ * number. */
 enum { SHAPE_NUMBER_LENGTH_MAX = 32 };
 
 enum { SHAPES = 8, SHAPE_TEXT_MAX = 512, SHAPE_ARGS = 8, SHAPE_HOLES = SHAPE_ARGS + 2, SHAPE_LISTS = 2 };
@@ -32,26 +33,27 @@ struct shape_hole {
 
 /*
  * The common form of the lists in a hole: their elements have the same text except for one number or plain
- * string each, and the same text between two elements. If one such list was valid, any list of that form is
- * valid, of whatever length.
+ * string each, and the same text between two elements. If one such list was valid, a list of the same form is
+ * valid at any length.
  */
 struct shape_list {
   struct text between;     /* the scalars of two elements; empty: the list has one element */
   bool is_string;          /* the scalars are strings, not numbers */
   struct op_value element; /* an element without its scalar */
-  size_t last_count;       /* of the last list: the next one usually has the same length */
+  size_t last_count;       /* of the last list: the next list usually has the same length */
 };
 
 struct shape {
   /* The request of the text that fitted last: the contents of the holes are borrowed from that text, the
    * rest from the shape's text. */
   struct rpc_cached_request request;
-  char text[SHAPE_TEXT_MAX]; /* without the contents of the holes; the texts of lists are appended */
-  size_t length;             /* 0: no shape is kept here */
+  /* the shape's text without the contents of the holes, and after it the texts of lists */
+  char text[SHAPE_TEXT_MAX];
+  size_t length; /* 0: no shape is kept here */
   struct shape_hole holes[SHAPE_HOLES];
   size_t hole_count;
   struct op_value args[SHAPE_ARGS];
-  struct op_callback callback; /* of the argument that gives one, if any */
+  struct op_callback callback; /* of the argument that gives a callback, if any */
   struct shape_list lists[SHAPE_LISTS];
   size_t list_count;
   struct whole_number_path path;
@@ -61,7 +63,7 @@ struct rpc_fastpath {
   struct shape shapes[SHAPES];
   size_t last;     /* the shape that fitted last */
   size_t oldest;   /* the shape that is replaced next */
-  unsigned misses; /* texts that fitted no shape since one did */
+  unsigned misses; /* how many texts have fitted no shape since the last text that did */
 };
 
 #endif

@@ -29,7 +29,8 @@ static bool fill_template(struct answer_template *template, const struct rpc_wri
                    &template->after_number_length);
 }
 
-/* Appends an answer; number is ignored if the template has none. A failed allocation leaves out->failed. */
+/* Appends an answer; number is ignored if the template has no place for a number. A failed allocation leaves
+ * out->failed. */
 static void write_answer(const struct answer_template *template, struct text id, int64_t number,
                          struct buffer *out)
 {
@@ -82,7 +83,8 @@ bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, cons
   return verdicts != NULL && judge_has_allowed(&judge, operation->kind, verdicts);
 }
 
-/* Called before the request's frame is closed. Not inlined: most calls do not need its stack. */
+/* Called before the request's frame is closed. The function is not inlined, because most calls do not need
+ * its stack. */
 static __attribute__((noinline)) void answer_failed(const struct jvm_request *jvm,
                                                     struct rpc_cached_request *request,
                                                     const struct rpc_cached_call *call)
@@ -95,7 +97,8 @@ static __attribute__((noinline)) void answer_failed(const struct jvm_request *jv
   (void)call->answer(call->context, request, &failed, NULL);
 }
 
-/* The call was ended, although it has returned. */
+/* Answers with the error of a call that was ended, for example by a timeout, although its member has
+ * returned. */
 static __attribute__((noinline)) bool answer_ended(enum rpc_call_cause cause, const struct jvm_request *jvm,
                                                    struct rpc_cached_request *request,
                                                    const struct rpc_cached_call *call)

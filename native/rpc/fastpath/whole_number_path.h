@@ -5,8 +5,8 @@
  * (jni/fastpath/whole_number_call.h): the values in the holes are passed directly to the call, and the bytes
  * of the answer are written from a template. The general path has found the member, its conversions and the
  * policy's verdict for an operation of the same shape, and has written the answer from which the template was
- * made. If something has changed since, or is unusual, the request takes the general path again. For this
- * folder only; on the worker's own thread.
+ * made. If something has changed since then, or if the request is unusual, the request takes the general
+ * path. For this folder only; on the worker's own thread.
  */
 #include "jni/fastpath/whole_number_call.h"
 #include "rpc/fastpath/fastpath.h"
@@ -19,8 +19,8 @@ enum {
   ANSWER_AFTER_NUMBER_MAX = ANSWER_STEP
 };
 
-/* The text of a shape's answers without the id and the whole number. Begins as zero. An answer is written
- * by copying whole parts; the next part overwrites the unused bytes of the last one. */
+/* The text of a shape's answers without the id and the whole number. Begins as zero. An answer is written by
+ * copying whole parts; the next part overwrites the unused bytes of the previous part. */
 struct answer_template {
   size_t before_id_length;
   size_t after_id_length;
@@ -31,9 +31,9 @@ struct answer_template {
   char after_number[ANSWER_AFTER_NUMBER_MAX];
 };
 
-/* What a shape keeps for this path. */
+/* The data of a shape for this path. */
 struct whole_number_path {
-  struct jvm_whole_number_call call; /* member NULL: the shape has no such path yet */
+  struct jvm_whole_number_call call; /* member NULL: the shape has no path of this kind yet */
   struct answer_template answer;
 };
 
@@ -46,8 +46,7 @@ void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thr
 bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_cached_request *request,
                              const struct rpc_cached_call *call);
 
-/* True if the member of a kept call still exists, and the policy has allowed such an operation to the
- * client. */
+/* True if the member of a kept call still exists, and the policy has allowed this operation to the client. */
 bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, const struct operation *operation,
                                   struct rpc_runner *runner, const struct rpc_client *client);
 

@@ -1,4 +1,4 @@
-/* Writes the answer of a request from its outcome: a long body in pieces, and what replaces an answer that
+/* Writes the answer of a request from its outcome. Writes a long body in pieces, and replaces an answer that
  * is too long. */
 #include "rpc/compat.h"
 #include "rpc/jsonrpc/json_codec.h"
@@ -8,15 +8,16 @@
 
 /* ---- bodies ---- */
 
-/* The content of a JSON string: the bytes of the source are escaped piece by piece, so that an answer of
- * any size is never in memory as a whole. */
+/* A body that is the content of a JSON string. It escapes the bytes of its source piece by piece, so that the
+ * whole answer is never in memory. */
 struct body_stream {
   struct outcome_body source;
-  struct buffer piece; /* read and not yet returned; between two calls at most the start of a character */
+  /* bytes that were read and not yet returned; between two calls, at most the start of a character */
+  struct buffer piece;
   bool ended;
 };
 
-/* The length of a text without a character that is cut off at its end. */
+/* The length of a text without the incomplete character at its end, if there is one. */
 static size_t count_whole_characters(struct text t)
 {
   size_t back = 0;
@@ -58,8 +59,8 @@ static void close_stream(void *state)
   free(stream);
 }
 
-/* Makes *escaped a body with the text of *source, escaped. Takes source, even on failure (then it is
- * closed). JP_NO_MEMORY. */
+/* Makes *escaped a body with the escaped text of *source. Takes *source, and closes it on failure.
+ * JP_NO_MEMORY. */
 static enum jp_status escape_body(const struct outcome_body *source, struct outcome_body *escaped)
 {
   struct body_stream *stream = malloc(sizeof *stream);
@@ -110,8 +111,8 @@ static void write_error(struct serving *serving, struct jsonrpc_response *respon
   rpc_error_data_write(data, &answered, answer);
 }
 
-/* Drops the cause that is the error of another failed request: an answer of a batch that is full would
- * otherwise grow with every cause. */
+/* Replaces the answer by an error, and drops the cause that is the error of another failed request. Otherwise
+ * each error would add its cause to the answer of a batch, although that answer is full. */
 static void fail_too_long(struct serving *serving, struct jsonrpc_response *response,
                           const struct rpc_answer *answer)
 {
@@ -194,8 +195,8 @@ static void write_result(struct serving *serving, struct jsonrpc_response *respo
   rpc_outs_write(serving->out, outcome);
 }
 
-/* Replaces an answer that is too long. If the result can be an object of the session, its ref is sent, so
- * that a call that has run does not lose its result; else a short error. */
+/* Replaces an answer that is too long. If the result can be an object of the session, the answer becomes its
+ * ref, so that a call that has run does not lose its result. Otherwise the answer becomes a short error. */
 static void shorten_answer(struct serving *serving, struct jsonrpc_response *response,
                            struct outcome *outcome, const struct rpc_answer *answer)
 {
@@ -215,7 +216,7 @@ static void shorten_answer(struct serving *serving, struct jsonrpc_response *res
   }
 }
 
-/* *outcome becomes the outcome that was sent, if the answer had to be shortened. */
+/* If the answer had to be shortened, *outcome becomes the outcome that was sent. */
 static void write_answer(struct serving *serving, struct jsonrpc_response *response, struct outcome *outcome)
 {
   const struct rpc_answer answer = {.request_id = serving->request->id,
@@ -231,7 +232,7 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
   if (outcome->kind == OUTCOME_ERROR) {
     write_error(serving, response, outcome, &answer);
   } else if (serving_is_unkept(serving)) {
-    /* The request has asked for no result. */
+    /* The request does not want a result ("keep": false). */
     const struct outcome nothing = {.kind = OUTCOME_VOID};
     if (outcome->kind == OUTCOME_BODY)
       outcome->body.close(outcome->body.state);

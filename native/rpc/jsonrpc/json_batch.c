@@ -9,12 +9,14 @@
 #include <string.h>
 
 enum {
-  COPIES_OF_ROOM = 32, /* times `room`: a batch may use a long value in many requests, but not for minutes */
-  LONG_TEXT = 1024,    /* bytes; copying a shorter text costs a request no more than reading some names */
-  BUCKETS = 1024,      /* the number of requests that a batch may have by default */
+  /* times `room`: a batch may use a long value in many requests, but must not run for minutes */
+  COPIES_OF_ROOM = 32,
+  /* bytes; a shorter text is copied, because a copy costs no more than reading some names */
+  LONG_TEXT = 1024,
+  BUCKETS = 1024, /* the number of requests that a batch may have by default */
   /* The data of an error contains the data of the error that caused it. If each request depended on the
-   * one before, the answer would grow by the square of its length. So beyond this depth only the first of
-   * these errors is named. */
+   * previous request, the answer would grow by the square of the number of requests. For this reason an error
+   * beyond this depth contains only the first of these errors. */
   CAUSES_MAX = 8
 };
 
@@ -22,7 +24,7 @@ struct batch_results {
   struct arena *arena;
   size_t room;                 /* for values that are noted */
   size_t copies_room;          /* for their copies in requests */
-  struct batch_result *shared; /* those that are shared, linked by next_shared */
+  struct batch_result *shared; /* the results that arguments share, linked by next_shared */
   struct batch_result *buckets[BUCKETS];
 };
 
@@ -54,8 +56,7 @@ struct batch_result *batch_results_find(const struct batch_results *results, str
   return result;
 }
 
-/* Makes a result that is a long text one that arguments share. NULL: the result is no long text, or memory
- * is short. */
+/* Lets arguments share the text of a result. NULL: the result is not a long text, or memory is short. */
 static struct op_shared_text *share_text(struct batch_results *results, struct batch_result *result)
 {
   if (result->kind != BATCH_RESULT_VALUE || !result->is_long_text || result->shared != NULL)
@@ -80,8 +81,8 @@ void batch_results_end(struct batch_results *results,
   results->shared = NULL;
 }
 
-/* False if the batch has no room for another copy. A short batch could otherwise name a long value
- * thousands of times, and run for minutes. */
+/* Counts a copy of a result. False: the batch has no room for another copy. Without this limit a short batch
+ * could name a long value thousands of times, and run for minutes. */
 static bool count_copy(struct batch_results *results, const struct batch_result *result)
 {
   if (result->json.len > results->copies_room)
@@ -90,8 +91,8 @@ static bool count_copy(struct batch_results *results, const struct batch_result 
   return true;
 }
 
-/* NULL: the request has no id, memory is short, or another request has the same id: then neither can be
- * named. */
+/* NULL: the request has no id, memory is short, or another request has the same id. If two requests have the
+ * same id, neither result can be named. */
 static struct batch_result *add_result(struct batch_results *results, struct text id)
 {
   if (id.data == NULL)
@@ -120,8 +121,8 @@ static bool copy_json(struct batch_results *results, struct text json, struct ba
   return result->json.data != NULL;
 }
 
-/* Lists and maps by value have no single class that their JSON would need, and the type of an Optional's
- * value is that of its content. */
+/* True if the value must be noted with its type. Lists and maps by value need no type, and the type of an
+ * Optional's value is the type of its content. */
 static bool needs_type(const struct outcome *outcome)
 {
   bool is_array = outcome->type.len > 0 && *outcome->type.data == '[';
@@ -136,7 +137,7 @@ static bool needs_type(const struct outcome *outcome)
 
 static void write_inside(struct buffer *out, const struct op_value *value);
 
-/* Writes a value in the form of arguments, which differs from that of results. */
+/* Writes a value in the form of arguments. It differs from the form of results. */
 static void write_argument(struct buffer *out, const struct op_value *value)
 {
   switch (value->kind) {
@@ -158,7 +159,7 @@ static void write_argument(struct buffer *out, const struct op_value *value)
     }
     buffer_append_char(out, '}');
     break;
-  case OP_REF: /* the text beside the number is only for readers of results */
+  case OP_REF: /* the literal is not written, because only readers of results need the text of an object */
     BUFFER_LITERAL(out, "{\"ref\":");
     json_write_integer(out, value->ref);
     buffer_append_char(out, '}');
@@ -178,8 +179,8 @@ static bool looks_like_argument(const struct op_value *value)
   return false;
 }
 
-/* Inside a list or a map, a map that has a member of an argument would be read as an argument: {"value":
- * map} avoids that. */
+/* Inside a list or a map, a map with a member that arguments have would be read as an argument. For this
+ * reason such a map is written as {"value": map}. */
 static void write_inside(struct buffer *out, const struct op_value *value)
 {
   bool is_wrapped = looks_like_argument(value);
@@ -213,8 +214,8 @@ static void note_value(struct batch_results *results, struct batch_result *resul
       !outcome->is_null && outcome->value.kind == OP_PACKED && outcome->value.packed.form == OP_PACKED_BASE64;
 }
 
-/* The ref of the result; 0: the result is a value. The ref in a result by value may belong to a part of
- * it. */
+/* The ref of the result; 0: the result is a value. The ref in a result by value may belong to a part of the
+ * result. */
 static uint32_t ref_of(const struct outcome *outcome, bool by_value)
 {
   if (outcome->is_null)
@@ -283,7 +284,7 @@ static enum jp_status fail_size(const struct batch_fill *fill)
 
 /* ---- names ---- */
 
-/* True for {"result": ID} and nothing else; *id is the string or number as written. */
+/* True if json is {"result": ID} without other members. *id becomes the string or number as written. */
 static bool is_name(struct json_value json, struct text *id)
 {
   struct json_cursor cursor;
@@ -354,7 +355,7 @@ static void copy_up_to(struct filling *filling, const char *end)
   filling->copied_to = end;
 }
 
-/* Continues after the text that was replaced, which ends there. */
+/* Continues at `end`, the end of the text that was replaced. */
 static enum jp_status continue_after(struct filling *filling, const char *end)
 {
   filling->copied_to = end;
@@ -364,14 +365,15 @@ static enum jp_status continue_after(struct filling *filling, const char *end)
   return filling->out.len > filling->fill->max_size ? fail_size(filling->fill) : JP_OK;
 }
 
-/* Writes a shared text as members of an argument: the name stays. */
+/* Writes a shared text as members of an argument. The name of the text is not replaced. */
 static void write_shared(struct buffer *out, struct json_value name)
 {
   BUFFER_LITERAL(out, "\"type\":\"java.lang.String\",\"ref\":");
   buffer_append_text(out, name.span);
 }
 
-/* Writes a value as members of an argument: "ref":N or "type":T,"value":V, with an encoding if V has one. */
+/* Writes a value as members of an argument: "ref":N or "type":T,"value":V, with an encoding if V is
+ * encoded. */
 static void write_members(struct buffer *out, const struct batch_result *result, bool has_type)
 {
   if (result->kind == BATCH_RESULT_REF) {
@@ -390,7 +392,7 @@ static void write_members(struct buffer *out, const struct batch_result *result,
     BUFFER_LITERAL(out, ",\"encoding\":\"base64\"");
 }
 
-/* Replaces {"result": ID} by the bare ref, or a value. */
+/* Replaces {"result": ID} by the bare ref or by the value. */
 static enum jp_status write_named(struct filling *filling, struct json_value name, struct text id)
 {
   const struct batch_result *result = NULL;
@@ -411,7 +413,8 @@ static enum jp_status write_named(struct filling *filling, struct json_value nam
   return continue_after(filling, name.span.data + name.span.len);
 }
 
-/* The type that an argument declares beside a name: none; a type that any String has; or another type. */
+/* The type that an argument declares together with a name: no type, a type that any String has, or another
+ * type. */
 enum declared_type { DECLARES_NOTHING, DECLARES_TEXT, DECLARES_OTHER };
 
 /* Replaces the member "ref": {"result": ID}. */
@@ -425,8 +428,8 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
     return status;
   bool is_shared = takes_text && result->shared != NULL;
   if (is_shared && type == DECLARES_TEXT)
-    return JP_OK;                    /* the text stays */
-  copy_up_to(filling, key.data - 1); /* with its quote */
+    return JP_OK;                    /* the text is not changed */
+  copy_up_to(filling, key.data - 1); /* up to the quote before the key */
   if (is_shared)
     write_shared(&filling->out, ref);
   else
@@ -438,7 +441,7 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
 
 static enum jp_status fill_value(struct filling *filling, struct json_value json);
 
-/* Inside "value" an object is a map, whatever its members are named. */
+/* Inside "value" an object is always a map, even if its members are named like the members of an argument. */
 static enum jp_status fill_contents(struct filling *filling, struct json_value json)
 {
   enum jp_status status = JP_OK;
@@ -462,8 +465,8 @@ enum argument_member { ARGUMENT_TYPE, ARGUMENT_VALUE, ARGUMENT_REF, ARGUMENT_MEM
 static const struct text argument_names[ARGUMENT_MEMBERS] = {
     [ARGUMENT_TYPE] = TEXT("type"), [ARGUMENT_VALUE] = TEXT("value"), [ARGUMENT_REF] = TEXT("ref")};
 
-/* True for types that accept a String as it is. Any other type parses the text, each time that it is
- * named. */
+/* True for types that accept a String without conversion. For any other type the text is parsed each time
+ * that a request names it. */
 static bool is_text_type(struct json_value type)
 {
   static const struct text types[] = {
@@ -514,7 +517,7 @@ static enum jp_status fill_value(struct filling *filling, struct json_value json
   return fill_contents(filling, json);
 }
 
-/* Fills a member of params or of options; not all of them are values. */
+/* Fills a member of params or of options. Not all of these members are values. */
 static enum jp_status fill_member(struct filling *filling, struct text key, struct json_value value)
 {
   enum batch_fill_form form = filling->fill->form;
@@ -543,7 +546,7 @@ static enum jp_status fill_all(struct filling *filling, struct json_value json)
   return status;
 }
 
-/* The result that was filled in may be deep itself: checks the depth again. */
+/* Checks the depth again, because the result that was filled in may itself be deep. */
 static enum jp_status accept_filled(struct filling *filling, struct json_value *json)
 {
   const struct batch_fill *fill = filling->fill;
@@ -577,10 +580,10 @@ enum jp_status batch_fill_in(const struct batch_fill *fill, struct json_value *j
   return status;
 }
 
-/* ---- results that no answer has ("keep": false) ---- */
+/* ---- results that are not in the answer ("keep": false) ---- */
 
 struct unkept_object {
-  struct uuid session; /* that the request has named; else zero */
+  struct uuid session; /* the session that the request has named; else zero */
   uint32_t ref;
 };
 

@@ -44,8 +44,8 @@ static uint64_t read_number(struct json_value json)
 
 /* ---- the kind of a message ---- */
 
-/* Finds whether the options of a request say that it is nested, and in which call; number 0: the name is
- * wrong. */
+/* True if the options of a request say that the request is nested. *number becomes the number of the call; 0:
+ * the name of the call is malformed. */
 static bool read_within(struct json_value request, uint64_t *number)
 {
   enum { METHOD, OPTIONS, MEMBERS };
@@ -76,7 +76,7 @@ static bool are_answers(struct json_value array)
   return count > 0;
 }
 
-/* True for a message without a method whose id is the number of a call. */
+/* True if the message has no method and its id names a call. */
 static bool is_named(struct json_value message, uint64_t *number)
 {
   enum { ID, METHOD, MEMBERS };
@@ -145,8 +145,8 @@ static bool consume_scalar(struct text *rest)
          consume_text(rest, TEXT("true")) || consume_text(rest, TEXT("false"));
 }
 
-/* Compares with the exact bytes that libjpeer-client writes around a scalar, alone or with a type, as in
- * most answers. Such a message is valid, and its kind is known without parsing it. */
+/* True if the message has exactly the bytes that libjpeer-client writes around a scalar with or without a
+ * type, as in most answers. Such a message is valid, and its kind is known without parsing. */
 static bool is_usual_answer(struct text message, uint64_t *number)
 {
   enum { NUMBER_MAX = 32 };
@@ -191,8 +191,8 @@ static enum jp_status validate_message(struct text message, size_t depth_max, st
   return status == JP_OK ? status : json_validate(message, limits, TEXT("result"), fault);
 }
 
-/* The number of a malformed message; 0: not found. Of a message that is too deep only the part before the
- * fault is searched. */
+/* Finds the number of the call that a malformed message seems to answer; 0: not found. If the message is too
+ * deep, only the part before the fault is searched. */
 static uint64_t salvage_number(struct text message, enum jp_status status, const struct json_fault *fault)
 {
   struct text known = status == JP_LIMIT ? text_slice(message, 0, fault->offset) : message;
@@ -200,7 +200,7 @@ static uint64_t salvage_number(struct text message, enum jp_status status, const
   return id.data == NULL ? 0 : read_number(json_root(id));
 }
 
-/* The numbers in a message that is valid JSON. */
+/* Calls `found` for the number of each call that a message of valid JSON names. */
 static void find_named(struct json_value message,
                        void (*found)(void *context, uint64_t number, const char *reason), void *context)
 {
@@ -330,8 +330,8 @@ static enum jp_status read_frames(struct arena *arena, struct json_value json,
   return JP_OK;
 }
 
-/* The message in the data has priority over that of the error, which may be the standard text of its code.
- * depth: of the causes around it. */
+/* The message in the data has priority over the error's own message, because the error's own message may be
+ * only the standard text of its code. depth: the number of outer causes. */
 static enum jp_status read_data(struct arena *arena, struct json_value data, size_t depth,
                                 struct jvm_callback_thrown *read, struct outcome *outcome)
 {

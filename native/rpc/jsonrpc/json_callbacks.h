@@ -5,7 +5,7 @@
 
 extern const struct rpc_callback_form rpc_jsonrpc_callbacks;
 
-/* Reads the number N of "cb-N", in the form that the peer writes; 0: another text. */
+/* Reads the number N of a text "cb-N" in the form that the peer writes. 0: the text has another form. */
 uint64_t rpc_call_number_read(struct text t);
 
 #endif

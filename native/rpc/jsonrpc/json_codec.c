@@ -107,7 +107,8 @@ static bool is_malformed(const struct rpc_peer *peer, struct text message, struc
   return json_validate(message, rpc_jsonrpc_limits(peer), TEXT("params"), fault) == JP_INVALID;
 }
 
-/* Answers malformed JSON as --compat pal does: with the id, if it can be found. fault: the offending byte. */
+/* Answers malformed JSON in the form of --compat pal, which has the id if the id can be found. fault: the
+ * offset of the offending byte. */
 static void reject_malformed(struct text message, size_t fault, struct buffer *out)
 {
   struct text id = jsonrpc_salvage_id(message, fault, JSONRPC_2_0);
@@ -122,7 +123,7 @@ struct workerless_call {
   struct arena arena;
   int code; /* of a refusal */
   const char *reason;
-  bool is_answered; /* the request is a ping, or was answered while another one is being served */
+  bool is_answered; /* the request is a ping, or was answered while another request is being served */
   enum rpc_lane lane;
   struct rpc_client *client; /* for rpc_codec.serve_beside */
   const struct rpc_beside *beside;
@@ -190,7 +191,7 @@ void serving_free_memory(struct rpc_worker *worker)
   buffer_trim(scratch, SCRATCH_KEPT);
 }
 
-/* batch_results_end's release, with the thread */
+/* The function `release` of batch_results_end; context: the struct jvm_thread. */
 static void release_text(void *context, struct op_shared_text *text)
 {
   jvm_release_text(context, text);
@@ -271,7 +272,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
   rpc_runner_begin_message(&worker->runner, client->principal);
   buffer_clear(&own->scratch);
   if (client->is_stale) {
-    /* For a message that is meant for another epoch of its client's session. */
+    /* The message is meant for another epoch of its client's session. */
     struct workerless_call call = {.peer = context};
     return convert_handled(handle_without_worker(&call, message, out, handle_stale));
   }
@@ -294,7 +295,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
 
 /* ---- answers that need no worker ---- */
 
-/* Ignores the part after the last comma, which may be cut off. */
+/* Ignores the part after the last comma, because that part may be incomplete. */
 static struct text find_id(struct text beginning)
 {
   while (beginning.len > 0 && beginning.data[beginning.len - 1] != ',')
@@ -357,7 +358,8 @@ enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct te
   return convert_handled(handle_without_worker(&call, message, out, handle_nested));
 }
 
-/* Makes the same answer as in the message's turn, except for requests that are answered out of turn. */
+/* The message gets at once the answer that it would get in its turn. Requests in the message that the peer
+ * could answer out of turn are refused, too. */
 enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out)
 {
@@ -373,8 +375,8 @@ enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct te
 
 enum { PING_MAX = 4096 }; /* a longer message is not parsed for a ping */
 
-/* On ZeroMQ peer-id names a session. A malformed peer-id and wrong options are an error for any method. A
- * worker reports it. */
+/* True if the request has a malformed peer-id, which names a session on ZeroMQ, or wrong options. Both are
+ * errors for any method, and a worker reports them. */
 static bool has_wrong_extras(const struct jsonrpc_request *request, struct arena *arena)
 {
   struct uuid peer_id;
@@ -459,7 +461,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
     rpc_result_write(jsonrpc_result(response), &outcome, &answer);
 }
 
-/* Excludes most messages that call Java, so that they are not parsed twice. A method that is written with
+/* False for most messages that call Java, so that these are not parsed twice. A method that is written with
  * escapes may be a control method. */
 static bool may_be_control(struct text message)
 {
@@ -507,7 +509,7 @@ static bool is_batch(struct text message)
   return json_root(message).kind == JSON_KIND_ARRAY;
 }
 
-/* Members of Java are called by own names, too. */
+/* procedure NULL: the method is not a procedure, so it is a Java member that is called by its own name. */
 static bool calls_member(const struct rpc_procedure *procedure)
 {
   return procedure == NULL || (procedure->kind == RPC_PROCEDURE_OPERATION && procedure->op != OP_CONTROL &&
@@ -536,7 +538,8 @@ static void handle_timeout(void *context, const struct jsonrpc_request *request,
     call->timeout_ms = timeout_ms;
 }
 
-/* A message without an own timeout is not read twice: a name that is written with escapes is looked at, too. */
+/* If --call-timeout is not set, reads only a message that may have a timeout of its own, so that other
+ * messages are not read twice. A name that is written with escapes may be the name of that option. */
 static int64_t find_timeout(void *context, struct text message)
 {
   static const char option[] = "timeout";
@@ -587,7 +590,7 @@ static enum rpc_lane lane_of_operation(const struct operation *operation)
   }
 }
 
-/* Options can lead to code of the application, such as an executor. */
+/* Options can cause calls of application code, for example of an executor. */
 static void handle_for_lane(void *context, const struct jsonrpc_request *request,
                             struct jsonrpc_response *response)
 {

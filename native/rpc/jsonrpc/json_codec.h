@@ -18,7 +18,7 @@ struct java_methods_index;
 
 struct rpc_jsonrpc_peer {
   struct openrpc *openrpc;
-  struct java_methods_index *methods; /* Java methods that were called by their own names */
+  struct java_methods_index *methods; /* the Java methods that clients have called by their own names */
 };
 
 struct rpc_jsonrpc_worker {
@@ -53,23 +53,25 @@ struct serving {
   struct text message;
   struct rpc_peer *peer;
   struct rpc_worker *worker;
-  struct rpc_jsonrpc_worker *own; /* of the worker */
+  struct rpc_jsonrpc_worker *own; /* the codec's state of the worker */
   struct rpc_client *client;
   struct buffer *out;
   size_t reply_max;
 
-  /* False for a message that the fast path answers, which needs no field below. serving_begin fills all of
-   * them; run.client and run.runner are the client and the worker's runner from above. */
+  /* False for a message that the fast path answers, because the fast path needs no field below. serving_begin
+   * fills all fields below; run.client is `client`, and run.runner is the worker's runner. */
   bool has_begun;
 
-  size_t start;       /* where the message's answer begins in out */
+  size_t start;       /* the offset in `out` at which the message's answer begins */
   bool found_invalid; /* set by jsonrpc: the envelope is invalid */
-  /* of the message: a request has failed before its arguments were read (has_failed, !was_read) */
+  /* a request of the message has failed before its arguments were read (has_failed, !was_read) */
   bool has_unread;
   struct outcome_body stream; /* of RPC_STREAM */
 
-  struct arena lasting; /* until the message ends; the runner's arena lasts for one request of a batch */
-  struct batch_results *results; /* of a batch whose requests name results of earlier ones; else NULL */
+  /* valid until the message ends. The runner's arena is valid only for one request of a batch */
+  struct arena lasting;
+  /* the results of a batch whose requests name results of earlier requests; otherwise NULL */
+  struct batch_results *results;
 
   struct unkept_results unkept;
 
@@ -82,13 +84,15 @@ struct serving {
   const struct batch_result *cause;   /* the failed result that it names; else NULL */
 
   /* Of a request that rpc/fastpath/cached_requests.c has decoded, else NULL: */
-  struct rpc_cached_request *cached; /* of a batch: the request that matched last */
-  const struct operation *operation; /* what it means */
-  const struct outcome *failed;      /* its outcome, if it was run already and failed; else NULL */
-  struct serving_places *places;     /* filled when its answer is written */
+  /* the cached request; in a batch, the cached request that matched last */
+  struct rpc_cached_request *cached;
+  const struct operation *operation; /* the operation that the request means */
+  /* the outcome of the operation, if the operation was run already and failed; else NULL */
+  const struct outcome *failed;
+  struct serving_places *places; /* filled when its answer is written */
 
-  /* The request that is run. The last member, because serving_begin zeroes the members before it from
-   * `start` on. */
+  /* The request that is run. This must be the last member, because serving_begin zeroes only the members from
+   * `start` up to this member. */
   struct rpc_run run;
 };
 _Static_assert(sizeof(struct serving) - offsetof(struct serving, run) <
@@ -119,8 +123,8 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome);
 
-/* Notes the outcome of the request for later requests of its batch that name it. serving_write_answer
- * calls this; other code that writes an answer has to call it, too. */
+/* Notes the outcome of the request, because later requests of the batch may name the result.
+ * serving_write_answer calls this function; other code that writes an answer must call it, too. */
 void serving_note_result(struct serving *serving, const struct outcome *outcome);
 
 /* Frees the memory that a large message has used, after its answer is written. */

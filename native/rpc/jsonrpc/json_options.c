@@ -14,7 +14,7 @@ struct option_row {
   /* Reads the value into the option's member of struct rpc_request_options. */
   enum jp_status (*read)(const struct options_reader *reader, const struct option_row *row,
                          struct json_value value, void *member);
-  size_t offset;      /* of that member */
+  size_t offset;      /* the offset of that member in the struct */
   struct text word;   /* read_word: the only allowed word */
   const char *wanted; /* read_word: that word, for the error */
 };
@@ -55,7 +55,7 @@ static enum jp_status read_negated(const struct options_reader *reader, const st
   return JP_OK;
 }
 
-/* Finds the ref in {"ref":N}; false: it is another object. */
+/* Finds the ref in {"ref":N}. False: the object has another form. */
 static bool find_ref(struct json_value object, struct json_value *ref)
 {
   struct json_cursor cursor = json_enter(object);
@@ -99,8 +99,8 @@ static enum jp_status read_boolean(const struct options_reader *reader, const st
   return JP_OK;
 }
 
-/* The bool and the size_t of array_value_max. A large number needs no check: the limit of the answer
- * applies, too. */
+/* Sets has_array_value_max and array_value_max. A large number needs no check, because the limit of the
+ * answer applies, too. */
 static enum jp_status read_array_value_max(const struct options_reader *reader, const struct option_row *row,
                                            struct json_value value, void *member)
 {
@@ -116,7 +116,7 @@ static enum jp_status read_array_value_max(const struct options_reader *reader, 
   return JP_OK;
 }
 
-/* int64_t: milliseconds. A timeout of more than a thousand years counts as none. */
+/* int64_t: milliseconds. A timeout of more than a thousand years counts as no timeout. */
 static enum jp_status read_timeout(const struct options_reader *reader, const struct option_row *row,
                                    struct json_value value, void *member)
 {

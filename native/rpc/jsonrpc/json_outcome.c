@@ -188,7 +188,8 @@ static void write_texts(struct buffer *out, const struct text *texts, size_t cou
   buffer_append_char(out, ']');
 }
 
-/* A longer id is not repeated for each cause: otherwise an answer would grow with the product of both. */
+/* A longer id is not repeated for each cause, because the answer would then grow with the product of the id's
+ * length and the number of causes. */
 enum { CAUSE_ID_MAX = 256 };
 
 static void write_request_id(struct buffer *out, bool of_cause, const struct rpc_answer *answer)
@@ -276,7 +277,7 @@ void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, con
   write_from(out, answer);
   BUFFER_LITERAL(out, ",\"cause\":");
   if (answer->cause.data != NULL) {
-    /* The error was caused by another error, which has data. */
+    /* The error was caused by another error that has data. */
     buffer_append_text(out, answer->cause);
     buffer_append_char(out, '}');
     return;

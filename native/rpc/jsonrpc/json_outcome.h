@@ -8,9 +8,9 @@
 #include "op/outcome.h"
 #include "rpc/run.h"
 
-/* Where a written result has its whole number, as an offset in the buffer. */
+/* The offset in the buffer at which a written result has its whole number. */
 struct rpc_number_place {
-  bool is_known; /* only this number and the id differ between answers of the member */
+  bool is_known; /* the place is known; other answers of the member differ only in the number and the id */
   size_t at;
   size_t length; /* 0: the result has no number */
 };
@@ -20,8 +20,10 @@ struct rpc_answer {
   bool compat_pal;
   const struct rpc_reached_member *from; /* `from` in --compat pal; NULL: not known */
   struct buffer *scratch;                /* for values that are text within text; cleared by the writer */
-  struct text cause; /* of an error: the JSON of its cause, in place of the throwable's; data NULL: none */
-  struct rpc_number_place *number; /* set if the result is void or a whole number; NULL: not wanted */
+  /* for an error: the JSON of its cause, which replaces the throwable's cause; data NULL: none */
+  struct text cause;
+  /* set by the writer if the result is void or a whole number; NULL: not wanted */
+  struct rpc_number_place *number;
 };
 
 /* The code of a failure (docs/protocol.md, "Errors"). */
@@ -33,9 +35,10 @@ void rpc_result_write(struct buffer *out, const struct outcome *outcome, const s
  * arguments of callbacks. */
 void rpc_result_value_write(struct buffer *out, const struct outcome *outcome,
                             const struct rpc_answer *answer);
-/* The same for an operation with by_value, as plain JSON: {"ref": N} for an object, null also for void. */
+/* Writes the result of an operation with by_value, as plain JSON: {"ref": N} for an object, null for null
+ * and void. */
 void rpc_by_value_result_write(struct buffer *out, const struct outcome *outcome);
-/* Writes the member `outs` of an answer, after its result; nothing if no array has changed. */
+/* Writes the member `outs` of an answer, after its result. Writes nothing if no array has changed. */
 void rpc_outs_write(struct buffer *out, const struct outcome *outcome);
 /* Writes the data of an OUTCOME_ERROR. */
 void rpc_error_data_write(struct buffer *out, const struct outcome *outcome, const struct rpc_answer *answer);

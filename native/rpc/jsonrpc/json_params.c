@@ -11,7 +11,8 @@
 
 /* ---- near names ---- */
 
-/* The nearest name; data NULL: none, or params have the member itself. */
+/* Returns the member of params whose name is nearest to `missing`. data NULL: no name is near, or params have
+ * the member `missing` itself. */
 static struct text find_near_param(struct json_value params, struct text missing)
 {
   struct nearest nearest;
@@ -56,7 +57,7 @@ struct params_reader {
   struct arena *arena;
   struct operation *operation;
   struct outcome *outcome;
-  struct json_value params; /* an object, if an argument was given by name; else its span is absent */
+  struct json_value params; /* an object if arguments were given by name; otherwise its span is absent */
   struct json_members members;
 };
 
@@ -66,8 +67,8 @@ static enum jp_status fail_params(struct params_reader *reader, const char *what
   return JP_INVALID;
 }
 
-/* Reports a missing member, with a near name that may have been meant. The Java implementation suggests no
- * name. */
+/* Reports a missing member, and suggests a near name that the caller may have meant. With --compat pal no
+ * name is suggested, because the Java implementation suggests none. */
 static enum jp_status fail_missing(struct params_reader *reader, enum rpc_param param, const char *missing)
 {
   enum jp_status status = fail_params(reader, missing);
@@ -83,7 +84,7 @@ static enum jp_status fail_kind(struct params_reader *reader, enum rpc_param par
   return JP_INVALID;
 }
 
-/* Reads a required text; missing is the error's text if it is absent. */
+/* Reads a required text. missing: the text of the error if the member is absent. */
 static enum jp_status read_text(struct params_reader *reader, enum rpc_param param, const char *missing,
                                 struct text *t)
 {
@@ -107,9 +108,9 @@ static enum jp_status read_type(struct params_reader *reader)
   return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
 }
 
-/* A request with an instance may omit the class, except with --compat pal: the class of the instance is
- * then meant. A member with a near name, such as a misspelt "type", does not count as omitted: the caller
- * meant another class. */
+/* Except with --compat pal, a request with an instance may omit the class, and then means the class of the
+ * instance. If params have a member with a near name, such as a misspelt "type", the class does not count as
+ * omitted, because the caller meant to name a class. */
 static enum jp_status read_type_or_instance(struct params_reader *reader)
 {
   bool is_implied = !reader->members.has[RPC_PARAM_TYPE] && reader->members.has[RPC_PARAM_INSTANCE] &&
@@ -256,7 +257,8 @@ static enum jp_status check_refs(struct params_reader *reader, const struct op_c
   return JP_OK;
 }
 
-/* A reference count: any integer from 1; a larger number than can be counted means all references. */
+/* Reads a reference count: any integer from 1. A number that is larger than can be counted means all
+ * references. */
 static bool read_reference_count(struct json_value json, uint32_t *count)
 {
   struct number number;
@@ -284,7 +286,7 @@ static enum jp_status read_released_reference(struct params_reader *reader, size
   return JP_INVALID;
 }
 
-/* {"ref": N, "told": K}; all arguments are refs. */
+/* Reads {"ref": N, "told": K}. All arguments of the method are refs. */
 static enum jp_status read_released_references(struct params_reader *reader)
 {
   struct json_cursor cursor = json_enter(reader->members.value[RPC_PARAM_ARGS]);
@@ -295,7 +297,7 @@ static enum jp_status read_released_references(struct params_reader *reader)
   return status;
 }
 
-/* The only argument {"name": NAME, "value": TEXT}. */
+/* Reads the only argument {"name": NAME, "value": TEXT}. */
 static enum jp_status read_control_text(struct params_reader *reader, const struct op_control_method *control)
 {
   enum { NAME, VALUE };
@@ -329,7 +331,7 @@ static enum jp_status read_control_text(struct params_reader *reader, const stru
   return JP_OK;
 }
 
-/* The number of a call; 0: the value is none. */
+/* Reads the number of a call. 0: the value is not the number of a call. */
 static uint64_t read_call_number(struct json_value value)
 {
   struct number number;
@@ -340,7 +342,7 @@ static uint64_t read_call_number(struct json_value value)
                                                                                     : 0;
 }
 
-/* The only argument {"name": "id", "value": ID} or {"name": "call", "value": NUMBER}. */
+/* Reads the only argument {"name": "id", "value": ID} or {"name": "call", "value": NUMBER}. */
 static enum jp_status read_control_id(struct params_reader *reader, const struct op_control_method *control)
 {
   enum { NAME, VALUE };
@@ -474,7 +476,7 @@ enum { META_RULES = sizeof meta_rules / sizeof meta_rules[0] };
 
 enum { META_TYPES = 3 };
 
-/* The types that an argument may have; errors name the first one. */
+/* The types that an argument may have. Errors name the first type. */
 static const struct text meta_types[][META_TYPES] = {
     [META_FLAG] = {TEXT("boolean"), TEXT("java.lang.Boolean"), TEXT("Boolean")},
     [META_LIST] = {TEXT("java.lang.String[]"), TEXT("String[]"), TEXT("[Ljava.lang.String;")},
@@ -710,7 +712,8 @@ static enum jp_status read_meta_1_1(struct params_reader *reader, const struct j
 
 /* ---- jpeer.* ---- */
 
-/* {"ref": N}, N or {"type", "value"}: the forms of members that are called by their own names. */
+/* Reads {"ref": N}, N or {"type", "value"}, the forms in which members that are called by their own names
+ * receive their object. */
 static enum jp_status read_object(struct params_reader *reader)
 {
   struct json_value object = reader->members.value[RPC_PARAM_INSTANCE];
@@ -733,7 +736,7 @@ static enum jp_status read_object(struct params_reader *reader)
   return JP_OK;
 }
 
-/* count stays if the parameter is not given. */
+/* *count is unchanged if the parameter is not given. */
 static enum jp_status read_count(struct params_reader *reader, enum rpc_param param, size_t least,
                                  size_t *count)
 {
@@ -765,7 +768,7 @@ static enum jp_status read_fetch(struct params_reader *reader)
   return status == JP_OK ? read_encoding(reader) : status;
 }
 
-/* An object, or a class by its name. */
+/* Reads an object, or the name of a class. */
 static enum jp_status read_describe(struct params_reader *reader)
 {
   bool has_object = reader->members.has[RPC_PARAM_INSTANCE];
@@ -779,7 +782,7 @@ static enum jp_status read_describe(struct params_reader *reader)
                     : read_type(reader);
 }
 
-/* A typed value, in the form of arguments, and the ref of the object to which it is appended. */
+/* Reads a typed value in the form of arguments, and the ref of the object to which the value is appended. */
 static enum jp_status read_assemble(struct params_reader *reader)
 {
   struct operation *operation = reader->operation;
@@ -816,7 +819,7 @@ static enum jp_status fail_unsafe(struct params_reader *reader, struct text what
   return JP_INVALID;
 }
 
-/* An unknown control method is reported later, as unknown and not as unsafe. */
+/* An unknown control method passes, because it is reported later as unknown and not as unsafe. */
 static enum jp_status check_safe_control(struct params_reader *reader)
 {
   struct json_value method = reader->members.value[RPC_PARAM_METHOD];

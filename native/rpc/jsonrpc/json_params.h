@@ -3,8 +3,8 @@
 /*
  * Decodes a JSON-RPC request into a struct operation: the six methods, the required members of each, and all
  * error texts that callers match (docs/protocol.md, "new, call, get, put", "control", "meta" and "Errors").
- * JSON-RPC 1.1 and HTTP GET: by position too, and coerced (rpc/methods/procedures.h). Any thread; the
- * operation lives in the message and in the arena.
+ * In JSON-RPC 1.1 and HTTP GET, arguments may also be given by position, and are coerced
+ * (rpc/methods/procedures.h). Any thread; the operation borrows from the message and from the arena.
  */
 #include "base/arena.h"
 #include "jsonrpc/jsonrpc.h"
@@ -13,17 +13,19 @@
 #include "rpc/methods/procedures.h"
 #include "rpc/values/value_read.h"
 
-/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. With compat_pal the answer to an array of
- * objects has the refs of its elements, too, and operation->type is set whenever it could be read. */
+/* Each status except JP_OK leaves an OUTCOME_ERROR in *outcome. With compat_pal, an answer that is an array
+ * of objects also has the refs of its elements, and operation->type is set whenever the type could be
+ * read. */
 enum jp_status rpc_params_decode(const struct jsonrpc_request *request, const struct rpc_value_rules *rules,
                                  struct arena *arena, struct operation *operation,
                                  struct outcome *outcome) JP_MUST_CHECK;
 
-/* For params, an object: true if they lack this member, and have an unknown member with a near name, which
- * may have been meant (docs/protocol.md, "Errors"). Only called for failures and requests without a type. */
+/* True if params, an object, lack this member and have an unknown member with a similar name, because the
+ * caller may have meant the missing member (docs/protocol.md, "Errors"). Called only for requests that fail
+ * or that have no type. */
 bool rpc_has_near_param(struct json_value params, enum rpc_param missing);
 
-/* Then appends ` ("arg": did you mean "args"?)` to the message of an error. */
+/* If rpc_has_near_param is true, appends ` ("arg": did you mean "args"?)` to the message of an error. */
 void rpc_hint_param(struct json_value params, enum rpc_param missing, struct arena *arena,
                     struct outcome *outcome);
 

@@ -32,7 +32,7 @@ static void suggest_procedures(const struct serving *serving, struct outcome *ou
   rpc_suggest(&nearest, TEXT(""), TEXT(""), &serving->run.runner->arena, outcome);
 }
 
-/* Hints at the optional member of params that this request needs. */
+/* Adds a hint at the optional member of params that this request needs. */
 static void hint_param(const struct serving *serving, const struct operation *operation,
                        struct outcome *outcome)
 {
@@ -47,7 +47,7 @@ static void hint_param(const struct serving *serving, const struct operation *op
     rpc_hint_param(request->params, RPC_PARAM_ARGS, &serving->run.runner->arena, outcome);
 }
 
-/* The Java implementation suggests nothing. */
+/* Suggests no names with --compat pal, because the Java implementation suggests none. */
 static void suggest_names(const struct serving *serving, const struct operation *operation,
                           struct outcome *outcome)
 {
@@ -76,7 +76,7 @@ static void suggest_names(const struct serving *serving, const struct operation 
 
 /* ---- the operation of a request ---- */
 
-enum { ANSWER_FRAME = 128 /* bytes of an answer around the elements of jpeer.fetch and the request's id */ };
+enum { ANSWER_FRAME = 128 /* bytes of an answer to jpeer.fetch, except its elements and the request's id */ };
 
 /* The maximal bytes of the answer to the message. */
 static size_t answer_max(const struct serving *serving)
@@ -103,7 +103,7 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   struct outcome outcome = {.kind = OUTCOME_VOID};
   enum jp_status status = openrpc_discover(rpc_jsonrpc_peer(serving->peer)->openrpc, serving->request, &view,
                                            answer_max(serving), &serving->run.runner->arena, out, &outcome);
-  rpc_run_end(&serving->run); /* no answer names an object */
+  rpc_run_end(&serving->run); /* the answer names no object */
   if (status != JP_OK || is_unkept) {
     serving_write_answer(serving, response, &outcome);
     return;
@@ -112,7 +112,7 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   serving_note_result(serving, &outcome);
 }
 
-/* rpc_callback_sink.accept, with a struct serving */
+/* rpc_callback_sink.accept; context: a struct serving. */
 static enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)
 {
   const struct serving *serving = context;
@@ -129,7 +129,7 @@ static const struct rpc_callback_sink *choose_sink(const struct serving *serving
   return serving->run.client->push == NULL ? NULL : sink;
 }
 
-/* rpc_shared_texts.find, with the results of a batch */
+/* rpc_shared_texts.find; context: the results of a batch. */
 static struct op_shared_text *find_shared(void *context, struct json_value ref)
 {
   return batch_fill_find_shared(context, ref);
@@ -161,7 +161,7 @@ static enum jp_status decode_procedure(struct serving *serving, struct operation
   return judge_deny(&judge, class_name, operation->member, arena, outcome);
 }
 
-/* With --compat pal a class that the catalog does not have is searched only in a loader that the request
+/* With --compat pal, a class that is not in the catalog is searched only in the loader that the request
  * names. */
 static enum jp_status decode_member(struct serving *serving, struct operation *operation,
                                     struct outcome *outcome)
@@ -179,7 +179,8 @@ static enum jp_status decode_member(struct serving *serving, struct operation *o
                             &judge, &rules, &serving->run.runner->arena, operation, outcome);
 }
 
-/* Decodes a procedure of the peer by a bare name, or a Java member by its own name. */
+/* Decodes a request whose method is a procedure of the peer, or a Java member that is called by its own
+ * name. */
 static enum jp_status decode_operation(struct serving *serving, struct operation *operation,
                                        struct outcome *outcome)
 {
@@ -203,7 +204,8 @@ static void run_operation(struct serving *serving, const struct operation *opera
   rpc_run_end(&serving->run);
 }
 
-/* Refuses a request with "keep": false whose elements would be lost, or whose object nothing could use. */
+/* Refuses a request with "keep": false if the elements of its result would be lost, or if no later request
+ * could use its object. */
 static bool refuse_unkept(struct serving *serving, const struct operation *operation, struct outcome *outcome)
 {
   bool is_fetch = operation->kind == OP_FETCH;
@@ -228,7 +230,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   }
   operation.lists_loaders = true;
   if (operation.kind == OP_FETCH) {
-    /* The room for elements in an answer of the message's own limit. */
+    /* The elements get the room that the limit of the whole answer leaves. */
     size_t max = answer_max(serving);
     size_t written = serving->out->len - serving->start;
     size_t frame = ANSWER_FRAME + serving->request->id.len;
@@ -238,8 +240,9 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   operation.is_notification = serving->request->is_notification;
   if (serving->request->has_options) {
     rpc_request_options_apply(&serving->options, &operation);
-    /* Whatever number the request asks for: if lists contain each other again and again, the number of
-     * their elements would be unlimited. An element needs two bytes of the answer, with its comma. */
+    /* The length of the answer bounds the option array_value_max, too: lists that contain each other would
+     * otherwise have an unlimited number of elements. An element with its comma needs two bytes of the
+     * answer. */
     size_t max = answer_max(serving) / 2;
     if (operation.array_value_max > max)
       operation.array_value_max = max;
@@ -249,7 +252,8 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   run_operation(serving, &operation, response);
 }
 
-/* The transport has passed a message that is nested in an open call to the thread of that call. */
+/* True if the request is not nested, or is nested in the call that it names. The transport passes a nested
+ * message to the thread of its call. */
 static bool check_within(const struct serving *serving, struct outcome *outcome)
 {
   struct text within = serving->options.within;
@@ -260,7 +264,8 @@ static bool check_within(const struct serving *serving, struct outcome *outcome)
   return false;
 }
 
-/* Also checked for requests that the fast path has served before: another client may send the same bytes. */
+/* True if the request is meant for the current epoch of its session. The epoch is also checked for requests
+ * that the fast path has served before, because another client may send the same bytes. */
 static bool is_in_epoch(const struct serving *serving)
 {
   const struct rpc_run *run = &serving->run;
@@ -269,7 +274,7 @@ static bool is_in_epoch(const struct serving *serving)
                                 serving->request->epoch);
 }
 
-/* A malformed member beside method and params is an error even if the method does not use it, so that the
+/* A malformed member other than method and params is an error even if the method does not use it, so that the
  * client sees the error at once. */
 static bool read_extras(struct serving *serving, bool is_good_session_name, struct outcome *outcome)
 {
@@ -287,7 +292,8 @@ static bool read_extras(struct serving *serving, bool is_good_session_name, stru
           check_within(serving, outcome));
 }
 
-/* The arguments of Java members are read by rpc/values, which finds long texts by their names. */
+/* True for a method whose arguments rpc/values reads. The names of long texts are not replaced in such
+ * arguments, because rpc/values finds the texts by the names. */
 static bool takes_shared_texts(struct text method)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(method);
@@ -360,8 +366,8 @@ static void fill_and_handle(struct serving *serving, bool is_good_session_name,
   serving->request = request;
 }
 
-/* The dotted name for which the request's method is the identifier; data NULL: the method is no
- * identifier. */
+/* If the request's method is an identifier (rpc/methods/identifiers.h), returns the dotted name for which the
+ * identifier stands. data NULL: the method is not an identifier. */
 static struct text read_identifier(const struct serving *serving, struct text method)
 {
   if (method.len == 0 || serving->peer->config.compat_pal || !rpc_is_bare_name(method) ||

@@ -7,7 +7,7 @@
 enum { ENTRIES = 2 };
 
 struct kept_document {
-  atomic_uint users; /* the cache itself counts as one */
+  atomic_uint users; /* the number of holders; the cache is one of them */
   struct buffer key;
   struct buffer text;
 };
@@ -76,7 +76,7 @@ static size_t length_of(const struct kept_document *kept)
   return kept == NULL ? 0 : kept->text.len;
 }
 
-/* Takes the document, which is short enough. */
+/* Puts the document into the cache, and takes it. The document is not too long. */
 static void keep_document(struct document_cache *cache, struct kept_document *added)
 {
   struct kept_document *out[ENTRIES] = {NULL};

@@ -10,7 +10,7 @@
 struct document_cache;
 struct kept_document;
 
-/* Documents with more bytes than this in all, and longer keys, are not kept. */
+/* The cache has at most this many bytes of documents, and keeps no document with a longer key. */
 enum { DOCUMENT_CACHE_BYTES_MAX = 64 * 1024 * 1024, DOCUMENT_CACHE_KEY_MAX = 64 * 1024 };
 
 struct document_cache *
@@ -22,10 +22,10 @@ struct kept_document *document_cache_find(struct document_cache *cache, struct t
 struct text kept_document_text(const struct kept_document *kept);
 void kept_document_drop(struct kept_document *kept);
 
-/* Keeps a copy of a document in place of the least recently used one. Keeps nothing if memory is short or
- * document or key is too long. */
+/* Keeps a copy of a document in place of the least recently used document. Keeps nothing if memory is short
+ * or document or key is too long. */
 void document_cache_store(struct document_cache *cache, struct text key, struct text document);
-/* Keeps the document itself, without a copy. Takes the buffer's content, in any case. */
+/* Keeps the document itself, without a copy. Takes the buffer's content in every case. */
 void document_cache_take(struct document_cache *cache, struct text key, struct buffer *document);
 
 #endif

@@ -72,7 +72,7 @@ struct meta_ahead {
   pthread_cond_t changed;
   /* guarded by the lock, except the piece that the thread is writing */
   struct buffer pieces[PIECES]; /* a ring */
-  size_t written;               /* pieces so far; the next one goes to written % PIECES */
+  size_t written;               /* pieces so far; the next piece goes to written % PIECES */
   size_t taken;
   enum jp_status status; /* JP_CLOSED: the last piece is written */
   bool is_stopped;
@@ -116,8 +116,8 @@ static void destroy_ahead(struct meta_ahead *ahead)
   free(ahead);
 }
 
-/* The thread uses json, which is borrowed, and everything to which json refers, until stop_ahead. NULL: no
- * thread could be started. */
+/* Starts the thread. json is borrowed: the thread uses it, and everything to which it refers, until
+ * stop_ahead. NULL: no thread could be started. */
 static struct meta_ahead *start_ahead(struct meta_json *json)
 {
   struct meta_ahead *ahead = calloc(1, sizeof *ahead);
@@ -140,7 +140,7 @@ static struct meta_ahead *start_ahead(struct meta_json *json)
   return NULL;
 }
 
-/* Ends the thread, which finishes its piece. NULL is fine. */
+/* Ends the thread after it has finished the piece that it is writing. NULL is accepted. */
 static void stop_ahead(struct meta_ahead *ahead)
 {
   if (ahead == NULL)
@@ -153,8 +153,8 @@ static void stop_ahead(struct meta_ahead *ahead)
   destroy_ahead(ahead);
 }
 
-/* Waits for the next piece, and replaces the content of *piece by it. *is_last: it is the last piece.
- * JP_NO_MEMORY. */
+/* Waits for the next piece, and replaces the content of *piece by it. *is_last becomes true for the last
+ * piece. JP_NO_MEMORY. */
 static enum jp_status await_piece(struct meta_ahead *ahead, struct buffer *piece, bool *is_last)
 {
   pthread_mutex_lock(&ahead->lock);
@@ -180,7 +180,7 @@ enum { TEXT_PIECE = 32 * 1024 };
 struct rpc_meta {
   struct catalog *catalog; /* borrowed */
   struct document_cache *cache;
-  bool writes_ahead; /* a processor is free for it */
+  bool writes_ahead; /* answers are written ahead, because a processor is free for the thread */
 };
 
 /* An answer that is made while it is read. */
@@ -382,7 +382,8 @@ static enum jp_status open_new(struct rpc_meta *meta, struct policy *policy, enu
   return JP_OK;
 }
 
-/* Whether the class may be the superclass of another one, which only the files of all classes say. */
+/* Whether the class may be the superclass of another class. To know this, the files of all classes must be
+ * read. */
 static bool may_have_subclasses(const struct catalog_tables *tables, struct text name)
 {
   uint32_t found = catalog_find(tables, name);
@@ -390,8 +391,8 @@ static bool may_have_subclasses(const struct catalog_tables *tables, struct text
          (tables->classes[found].access & (ACCESS_FINAL | ACCESS_INTERFACE)) == 0;
 }
 
-/* Opens the classes that the answer needs: those that the operation names. All classes, if it names none,
- * or if one of the named classes may have subclasses. */
+/* Opens the classes that the answer needs. These are the classes that the operation names, or all classes if
+ * it names no class or if one of the named classes may have subclasses. */
 static enum jp_status open_classes(struct catalog *catalog, const struct operation *operation,
                                    struct catalog_excerpt **excerpt, struct jp_error *error)
 {

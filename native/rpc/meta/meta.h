@@ -18,7 +18,7 @@
 struct catalog;
 struct rpc_meta;
 
-/* Questions about class loaders; they load no class. */
+/* Questions about class loaders. Answering them loads no class. */
 struct meta_loaders {
   void *context;
   bool (*main_finds)(void *context,
@@ -27,16 +27,16 @@ struct meta_loaders {
                     struct text class_name); /* exactly one loader has loaded a class of this name */
 };
 
-/* The catalog is borrowed and must outlive it. Caller frees with rpc_meta_destroy, after all bodies are
- * closed. */
+/* The catalog is borrowed and must outlive the struct rpc_meta. Caller frees with rpc_meta_destroy, after all
+ * bodies are closed. */
 enum jp_status rpc_meta_create(struct catalog *catalog, struct rpc_meta **meta,
                                struct jp_error *error) JP_MUST_CHECK;
 void rpc_meta_destroy(struct rpc_meta *meta);
 
 /*
- * Begins the answer to an OP_META operation. The first call of the process that needs all classes reads the
- * catalog and fails as catalog_load does (docs/metadata.md, "When it fails"). The operation is copied; the
- * policy is held until body->close. The loaders are not used after this returns.
+ * Begins the answer to an OP_META operation. The first call in the process that needs all classes reads the
+ * catalog. It returns the errors of catalog_load (docs/metadata.md, "When it fails"). The operation is
+ * copied; the policy is held until body->close. The loaders are not used after this returns.
  */
 enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum policy_channel channel,
                              const struct meta_loaders *loaders, const struct operation *operation,
@@ -44,8 +44,8 @@ enum jp_status rpc_meta_open(struct rpc_meta *meta, struct policy *policy, enum 
 
 /*
  * Answers an OP_DESCRIBE: writes the description of an object or of a class as the JSON object that all
- * codecs use, with the members that the caller may use. *text is in the arena. meta NULL: the peer serves no
- * metadata, and parameters have no names. JP_NO_MEMORY, JP_LIMIT.
+ * codecs use, with the members that the caller may use. *text is in the arena. If meta is NULL, the peer
+ * serves no metadata, and the description has no names of parameters. JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status rpc_meta_describe(struct rpc_meta *meta, const struct policy *policy,
                                  enum policy_channel channel, const struct op_description *look,

@@ -145,7 +145,7 @@ static bool read_type(struct meta_json *json, struct text *rest, bool (*read)(st
   return read(rest, &json->type) && !json->type.failed;
 }
 
-/* Writes the type of the signature, or of the descriptor if there is no signature or a malformed one. */
+/* Writes the type of the signature; if the signature is missing or malformed, the type of the descriptor. */
 static void write_type(struct meta_json *json, struct text signature, struct text descriptor,
                        struct buffer *out)
 {
@@ -371,7 +371,7 @@ static enum jp_status write_members(struct meta_json *json, struct buffer *out)
 {
   enum jp_status status = JP_OK;
   write_superclasses(json, out);
-  /* Also the interfaces of its superclasses, and those that interfaces extend; subtypes first. */
+  /* Includes the interfaces of its superclasses and the superinterfaces of interfaces; subtypes first. */
   const uint32_t *lineage = json->members.lineage.items;
   bool any = false;
   BUFFER_LITERAL(out, ",\"interfaces\":[");
@@ -403,7 +403,7 @@ static bool is_member_class(const struct catalog_class *class, size_t outer_leng
   return !class->hidden && (class->access & ACCESS_PUBLIC) != 0 && class->simple_name_at == outer_length + 1;
 }
 
-/* Lists the nested classes that the catalog has: asking the JVM would load them. Their names follow that
+/* Lists the nested classes that the catalog has: asking the JVM would load them. Their names follow the name
  * of the class. */
 static void write_nested(const struct op_description *look, const struct catalog_tables *known,
                          const struct policy *policy, enum policy_channel channel, struct buffer *out)

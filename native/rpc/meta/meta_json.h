@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_META_META_JSON_H
 #define JPEER_RPC_META_META_JSON_H
 /*
- * Writes the answer of a metadata query as JSON, a member at a time (docs/metadata.md, "One element"). The
- * only file of this folder that knows the form of a member. One owner. Only for meta.c.
+ * Writes the answer of a metadata query as JSON, a member at a time (docs/metadata.md, "One element"). No
+ * other file of this folder knows the form of a member. One owner. Used only by meta.c.
  */
 #include "base/buffer.h"
 #include "op/description.h"
@@ -30,9 +30,9 @@ void meta_json_fini(struct meta_json *json);
 enum jp_status meta_json_next(struct meta_json *json, struct buffer *out) JP_MUST_CHECK;
 
 /*
- * Writes the description of an object or of a class as JSON (docs/metadata.md, "Looking"). The class may be in no
- * catalog, so the tables of a small catalog are made from the JVM's answers. The members are those of
- * fetch_classes_info, in the same form.
+ * Writes the description of an object or of a class as JSON (docs/metadata.md, "Looking"). The class may be
+ * missing in the catalog. For this reason a small catalog is made from the JVM's answers. The members are the
+ * same as in fetch_classes_info, in the same form.
  *
  * known: the tables of the catalog, the only source for the names of parameters; NULL: none. JP_NO_MEMORY;
  * JP_LIMIT: the class has more members than a catalog accepts.

@@ -14,8 +14,9 @@ static int compare_texts(const void *left, const void *right)
   return text_order(*(const struct text *)left, *(const struct text *)right);
 }
 
-/* Drops prefixes that begin with another prefix, because the shorter one covers them; in sorted order they
- * follow it. Moves the rest to the front, and returns its number. */
+/* Drops prefixes that begin with another prefix, because the shorter prefix covers the longer. In sorted
+ * order the longer prefixes follow the shorter. Moves the prefixes that are kept to the front, and returns
+ * their number. */
 static size_t drop_covered(struct text *sorted, size_t count)
 {
   size_t kept = 0;
@@ -57,7 +58,8 @@ enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct t
   return copied ? JP_OK : JP_NO_MEMORY;
 }
 
-/* In sorted order the only possible prefix of the name is the last one that is not greater than the name. */
+/* In sorted order the only possible prefix of the name is the last entry that is not greater than the
+ * name. */
 bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 {
   size_t from = 0;
@@ -125,8 +127,8 @@ static enum policy_visibility visibility_of(unsigned access)
   return (access & ACCESS_PRIVATE) != 0 ? POLICY_PRIVATE : POLICY_PACKAGE_PRIVATE;
 }
 
-/* Judges the named class and then the declaring one, as for an operation (docs/policy.md, "Whose class is
- * judged"). */
+/* Judges the named class and then the declaring class, as they are judged for an operation (docs/policy.md,
+ * "Whose class is judged"). */
 static bool is_allowed(const struct meta_query *query, uint32_t class_index, uint32_t declaring,
                        enum policy_category category, unsigned access, uint32_t name)
 {
@@ -171,14 +173,15 @@ static bool allows_field(const struct meta_query *query, uint32_t class_index, u
     return false;
   if (is_allowed(query, class_index, declaring, POLICY_FIELD_GET, field->access, field->name))
     return true;
-  /* A field that may only be written is shown, too; static final fields cannot be written. */
+  /* A field that the caller may only write is shown, too, unless it is static and final: such a field cannot
+   * be written. */
   bool constant = (field->access & (ACCESS_STATIC | ACCESS_FINAL)) == (ACCESS_STATIC | ACCESS_FINAL);
   return !constant && is_allowed(query, class_index, declaring, POLICY_FIELD_SET, field->access, field->name);
 }
 
 /* ---- the order in which a class inherits ---- */
 
-/* Interfaces that extend one another more deeply are left out. */
+/* Interfaces beyond this many levels are left out. */
 enum { DEPTH_MAX = 128 };
 
 static bool append_class(struct array *table, uint32_t class_index)
@@ -198,8 +201,9 @@ static bool mark_visited(struct meta_members *members, uint32_t class_index)
   return true;
 }
 
-/* Appends the interfaces of a class from the last to the first, each after those that it extends. The
- * caller then reverses the list, so that every interface precedes those that it extends. */
+/* Appends the interfaces of a class from the last to the first. Each interface follows the interfaces that it
+ * extends. The caller then reverses the list, so that each interface precedes the interfaces that it
+ * extends. */
 static bool append_interfaces(struct meta_members *members, const struct catalog_tables *tables,
                               uint32_t class_index, unsigned depth)
 {
@@ -359,7 +363,7 @@ static bool add_seen(struct meta_members *members, uint32_t name, struct text pa
   return true;
 }
 
-/* Makes a bucket for each member that the lineage declares, so that lists stay short. */
+/* Makes a bucket for each member that the lineage declares, so that lists are short. */
 static bool open_seen(struct meta_members *members, const struct catalog_tables *tables)
 {
   size_t total = 0;
@@ -380,8 +384,8 @@ static struct text package_of(const struct catalog_tables *tables, uint32_t clas
   return text_slice(name, 0, dot == SIZE_MAX ? 0 : dot);
 }
 
-/* True if a method of the same signature in a subclass overrides this one, and does not merely hide it
- * (JLS 8.4.8.1). */
+/* True if a method of the same signature in the class `by`, a subclass, overrides this method. False: it only
+ * hides this method (JLS 8.4.8.1). */
 static bool can_be_overridden(const struct catalog_tables *tables, const struct catalog_method *method,
                               uint32_t declaring, uint32_t by)
 {
@@ -410,8 +414,7 @@ static struct text parameters_of(const struct catalog_tables *tables, const stru
 }
 
 /* True if the caller may use the method on the object, but a bridge hides it and the bridge's target is
- * denied. The method is then listed, because its name and parameters are the only ones that the caller may
- * use. */
+ * denied. The method is then listed, because the caller may use only its name and its parameters. */
 static bool is_open_by_bridge(const struct meta_members *members, const struct catalog_tables *tables,
                               const struct meta_signature *nearer, const struct catalog_method *method)
 {
@@ -443,8 +446,8 @@ static enum jp_status inherit_method(struct meta_members *members, const struct 
   return kept ? JP_OK : JP_NO_MEMORY;
 }
 
-/* True if a bridge with these parameter types could call a method with those: primitive types have to be
- * equal, classes may differ. */
+/* True if a bridge with the parameter types `bridge` could call a method with the parameter types `target`:
+ * primitive types have to be equal, and classes may differ. */
 static bool could_bridge(struct text bridge, struct text target)
 {
   bridge = text_slice(bridge, 1, bridge.len);
@@ -461,8 +464,8 @@ static bool could_bridge(struct text bridge, struct text target)
   return bridge.data[0] == target.data[0];
 }
 
-/* A bridge method overrides on behalf of a method with other parameter types (JLS 15.12.4.5): it hides the
- * inherited method, and the method that it calls counts as the overriding one. */
+/* A bridge method overrides on behalf of a method with other parameter types (JLS 15.12.4.5): the bridge
+ * hides the inherited method, and the method that the bridge calls counts as the overriding method. */
 static enum jp_status note_bridge(struct meta_members *members, const struct catalog_tables *tables,
                                   const struct catalog_method *bridge, size_t first_of_class)
 {
@@ -673,7 +676,8 @@ bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class
 
 static bool has_allowed_member(struct meta_query *query, uint32_t class_index)
 {
-  /* One of the first members of nearly every class is allowed; its ancestors then need not be examined. */
+  /* In nearly every class one of the first members is allowed. The ancestors of such a class need not be
+   * examined. */
   const struct catalog_class *class = &query->tables->classes[class_index];
   const struct catalog_method *methods = query->tables->methods + class->first_method;
   for (unsigned i = 0; i < class->method_count; i++) {

@@ -20,11 +20,11 @@ struct meta_query;
 /* A set of prefixes, of any number that fits into a message; a binary search finds whether a name begins
  * with one of them. Constant once made. */
 struct meta_prefixes {
-  struct text *items; /* sorted; none begins with another */
+  struct text *items; /* sorted; no prefix begins with another prefix */
   size_t count;
 };
 
-/* Copies the texts into the arena, except those that begin with another one. JP_NO_MEMORY. */
+/* Copies the texts into the arena, except texts that begin with another text. JP_NO_MEMORY. */
 enum jp_status meta_prefixes_init(struct meta_prefixes *prefixes, const struct text *texts, size_t count,
                                   struct arena *arena) JP_MUST_CHECK;
 
@@ -33,13 +33,13 @@ bool meta_prefixes_cover(const struct meta_prefixes *prefixes, struct text name)
 /* ---- the classes that can be named now ---- */
 
 /*
- * The classes of the catalog that can be named now. The application's class loader finds most of them.
- * Classes of jars within jars need a loader that the program has made, and are not listed before that loader
- * exists (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant.
+ * The classes of the catalog that can be named now. The application's class loader finds most of these
+ * classes. Classes of jars within jars need a loader that the program has made, and are not listed before
+ * that loader exists (docs/metadata.md, "Which classes"). Made for one query by its thread; then constant.
  */
 struct meta_reach {
   uint8_t *classes; /* by class index, 0 or 1; NULL: all can be named */
-  uint64_t stamp;   /* differs if the classes differ */
+  uint64_t stamp;   /* two queries have different stamps if different classes can be named */
 };
 
 /* loaders NULL: all can be named. JP_NO_MEMORY. */
@@ -55,15 +55,15 @@ static inline bool meta_reach_has(const struct meta_reach *reach, uint32_t class
 
 /* ---- the members of a class ---- */
 
-/* The declared members and, with merge_ancestry, the inherited ones; each is marked with whether the
- * caller may use it. */
+/* The declared members and, with merge_ancestry, the inherited members. A mark of each member says whether
+ * the caller may use it. */
 struct meta_signature;
 
 struct meta_member {
   uint32_t index; /* in the catalog's methods or fields */
   uint32_t declaring;
   bool allowed;
-  bool overridden; /* it overrides or hides a member that the class would otherwise inherit */
+  bool overridden; /* the member overrides or hides a member that the class would otherwise inherit */
 };
 
 /* Used for one class after the other, to reuse its memory. */
@@ -87,7 +87,7 @@ struct meta_members {
 void meta_members_init(struct meta_members *members);
 void meta_members_fini(struct meta_members *members);
 
-/* Replaces the members by those of this class. JP_NO_MEMORY. */
+/* Replaces the members by the members of this class. JP_NO_MEMORY. */
 enum jp_status meta_members_collect(struct meta_members *members, const struct meta_query *query,
                                     uint32_t class_index) JP_MUST_CHECK;
 
@@ -103,15 +103,15 @@ struct meta_query {
   const struct policy *policy;
   enum policy_channel channel;
   bool merge_ancestry;
-  bool only_public_ancestry;      /* of inherited members only the public ones */
-  bool marks_varargs;             /* members of variable arity are marked as such */
+  bool only_public_ancestry;      /* only public members are inherited */
+  bool marks_varargs;             /* members of variable arity are marked */
   const struct meta_reach *reach; /* borrowed; NULL: classes of all loaders are shown */
   struct text judged_name; /* the name of the described class for the policy; data NULL: its own name */
   struct meta_prefixes excludes;
   uint32_t *included; /* class indexes, sorted; NULL: the default scope */
   size_t included_count;
   uint8_t *shown;                 /* by class index, enum meta_shown */
-  struct meta_members first_look; /* of classes that are examined and not described */
+  struct meta_members first_look; /* members of classes that are examined but not described */
   struct arena arena;             /* owns the copies */
 };
 
@@ -121,12 +121,12 @@ enum jp_status meta_query_init(struct meta_query *query, const struct catalog_ta
                                const struct operation *operation) JP_MUST_CHECK;
 void meta_query_fini(struct meta_query *query);
 
-/* Finds the next class to describe, at or after *position, and moves *position past it. False: none is
+/* Finds the next class to describe, at or after *position, and moves *position past it. False: no member is
  * left. */
 bool meta_query_next(struct meta_query *query, size_t *position, uint32_t *class_index);
 
-/* True if this class may be listed among the subclasses of another: the query would describe it, or would
- * do so without include_classes. */
+/* True if this class may be listed among the subclasses of another class. The query describes such a class,
+ * or would describe it if it had no include_classes. */
 bool meta_query_knows(struct meta_query *query, uint32_t class_index);
 
 #endif

@@ -44,7 +44,7 @@ static enum jp_status name_parameters(struct making *making, const struct catalo
   return JP_OK;
 }
 
-/* Finds the class in the catalog; NULL: the catalog has none of this name, or a different one. */
+/* Finds the class in the catalog; NULL: the catalog has no class of this name, or a different class. */
 static const struct catalog_class *find_known_class(const struct making *making, const struct op_shape *shape)
 {
   if (making->known == NULL || !shape->is_permanent || shape->method_count > MATCHED_METHODS_MAX)

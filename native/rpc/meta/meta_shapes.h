@@ -23,8 +23,8 @@ enum jp_status meta_shapes_make(struct meta_shapes *shapes, const struct op_desc
                                 const struct catalog_tables *known) JP_MUST_CHECK;
 void meta_shapes_fini(struct meta_shapes *shapes);
 
-/* Opens the part of the catalog that is about the classes of a look, for the names of parameters and
- * nested classes. NULL: the peer has no catalog (NULL), or it cannot be read. Caller closes with
+/* Opens the part of the catalog that is about the classes of a look, for the names of parameters and nested
+ * classes. The result is NULL if catalog is NULL, or if the catalog cannot be read. Caller closes with
  * catalog_excerpt_close. */
 struct catalog_excerpt *meta_shapes_open_known(struct catalog *catalog, const struct op_description *look);
 

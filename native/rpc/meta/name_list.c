@@ -9,9 +9,9 @@
 struct collection {
   const struct name_list_query *query;
   struct text package; /* with its dot; empty: the prefix has no package */
-  struct text rest;    /* of the prefix, after the package */
+  struct text rest;    /* the part of the prefix after the package */
   bool is_everywhere;  /* classes of all packages are meant */
-  bool is_short;       /* of memory */
+  bool is_short;       /* memory is short */
   struct arena arena;
   struct array packages; /* struct text, in the arena; with duplicates */
   struct array classes;
@@ -28,7 +28,7 @@ bool name_list_matches_words(struct text name, struct text pattern)
   size_t words = 0;
   for (size_t i = 0; i < pattern.len; i++) {
     if (is_capital(pattern.data[i]) && i > 0) {
-      while (at < name.len && !is_capital(name.data[at])) /* the rest of the word before */
+      while (at < name.len && !is_capital(name.data[at])) /* the remaining characters of the previous word */
         at++;
     }
     words += is_capital(pattern.data[i]) || i == 0;
@@ -54,7 +54,7 @@ static bool shows_name(const struct collection *collection, struct text class_na
   return policy_shows_class(collection->query->policy, collection->query->channel, class_name);
 }
 
-/* Names arrive package by package, so that comparing with the last one finds most repetitions. */
+/* Names arrive package by package, so that comparing with the last package finds most repetitions. */
 static void note_package(struct collection *collection, struct text package, struct text class_name)
 {
   const struct array *packages = &collection->packages;

@@ -58,7 +58,7 @@ static void write_unit(struct buffer *out, uint16_t unit, uint16_t before)
 
 void identifier_write(struct text name, struct buffer *out)
 {
-  uint16_t before = 0; /* the unit before; 0 at the start */
+  uint16_t before = 0; /* the previous unit; 0 at the start */
   while (name.len > 0) {
     struct text step = text_cut(name, UNITS_A_STEP);
     uint16_t units[UNITS_A_STEP];
@@ -125,7 +125,7 @@ static bool read_unit(struct identifier_reader *reader)
   return true;
 }
 
-/* A name has only one identifier: true if writing the name gives this text. */
+/* True if writing the name gives this identifier. A name has only one identifier. */
 static bool is_written_so(struct text name, struct text identifier)
 {
   struct buffer again;

@@ -7,8 +7,9 @@
  *   .  is _        _  is _1        -  is _2        $  is _3
  *
  * A letter of ASCII is itself, and so is a digit, except as the first character and after a dot. Every other UTF-16
- * unit is _0xxxx, with its number in lower-case hexadecimal. No two names have the same identifier, and each name has
- * only one. (The scheme is that of JNI for the names of native functions, with other punctuation.)
+ * unit is _0xxxx, with its number in lower-case hexadecimal. No two names have the same identifier, and each
+ * name has only one identifier. (The scheme is the same as JNI's for the names of native functions, with
+ * other punctuation.)
  *
  * Pure text, any thread.
  */
@@ -19,7 +20,8 @@
 /* Appends the identifier of a name, which is WTF-8. */
 void identifier_write(struct text name, struct buffer *out);
 
-/* The name that the identifier stands for, in the arena; data NULL: no name has this identifier, or memory is short. */
+/* The name that has the identifier, in the arena; data NULL: no name has this identifier, or memory is
+ * short. */
 struct text identifier_read(struct text identifier, struct arena *arena);
 
 #endif

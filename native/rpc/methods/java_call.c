@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { OVERLOADS_MAX = UINT8_MAX + 1 /* no class written by hand has more */, NAMES_SHOWN = 16 };
+enum { OVERLOADS_MAX = UINT8_MAX + 1 /* no class that was written by hand has more */, NAMES_SHOWN = 16 };
 
 /* A request being decoded, from its names to its operation. */
 struct java_call {
@@ -29,16 +29,16 @@ struct java_call {
 
   /* Found: */
   struct java_method_name name;
-  const struct java_method *methods; /* the overloads of the name, or the one that its suffix selects */
+  const struct java_method *methods; /* the overloads of the name, or the overload that its suffix selects */
   size_t count;
-  bool is_beyond; /* the JVM is asked for the class, not the catalog */
-  bool by_object; /* the names alone are denied, and the class of the object decides */
+  bool is_beyond; /* the class is not in the catalog, so the JVM is asked for it */
+  bool by_object; /* the policy denies the names, but the class of the object may allow the call */
 
   struct java_methods_found in_catalog;
   struct meta_shapes shapes; /* from the JVM's answers */
 
   /* Of the params: */
-  bool fitting[OVERLOADS_MAX]; /* by index in methods: the method accepts the given params */
+  bool fitting[OVERLOADS_MAX]; /* indexed as `methods`: the method accepts the given params */
   size_t fits;
   struct json_value *given; /* the params in the order of the method's parameters, the receiver first */
   size_t given_count;
@@ -79,8 +79,8 @@ static bool is_parameter(const struct java_method *method, struct text key)
   return false;
 }
 
-/* Makes the hint for an error about the names of params, an object: ` ("lst": did you mean "list"?)`, in
- * the arena. "" if no name is near to that of a parameter which is not given. */
+/* Makes the hint for an error about the names of params, an object: ` ("lst": did you mean "list"?)`, in the
+ * arena. "" if no name is similar to the name of a parameter that is not given. */
 static struct text find_near_param(const struct java_method *methods, size_t count, struct json_value params,
                                    struct arena *arena)
 {
@@ -141,8 +141,8 @@ static enum jp_status fail_name(struct java_call *call, const char *why)
   return JP_NOT_FOUND;
 }
 
-/* A class without a package looks like any other dotted name: its denial says that the method does not
- * exist. */
+/* The name of a member of a class without a package looks like any other dotted name. For this reason its
+ * denial says that the method does not exist. */
 static enum jp_status ask_policy(struct java_call *call, bool *by_object)
 {
   enum jp_status status = judge_names(call->judge, call->operation, by_object, call->arena, call->outcome);
@@ -201,7 +201,8 @@ static enum jp_status look_up_class(struct java_call *call, uint32_t instance, b
     return fail_name(call, " (no such class)");
   if (rpc_run_look_up(call->rules->jvm_run, &asked, look, call->outcome))
     return JP_OK;
-  /* If the request names a loader, its error is reported; else the name counts as unknown. */
+  /* If the request names a loader, the error of the loader is reported. Otherwise the name counts as
+   * unknown. */
   const struct outcome *outcome = call->outcome;
   bool is_missing = outcome->failure == FAILURE_NOT_FOUND && !outcome->is_ambiguous;
   return is_missing && call->rules->loader == 0 ? fail_name(call, " (no such class)") : JP_NOT_FOUND;
@@ -244,7 +245,7 @@ static bool is_allowed(const struct java_call *call, const struct judging *judgi
   return judge_allows(call->judge, call->operation->kind, &overload);
 }
 
-/* Overloads that the policy denies are no candidates, and no error shows them. The policy's verdict on a
+/* Overloads that the policy denies are not candidates, and are not shown in errors. The policy's verdict on a
  * class in the catalog is kept by its name; another loader may have another class of that name. */
 static enum jp_status drop_denied(struct java_call *call, const struct judging *judging)
 {
@@ -293,8 +294,8 @@ static enum jp_status choose_by_suffix(struct java_call *call)
   return JP_OK;
 }
 
-/* Finds the public field of the operation's member, which a class declares or inherits. False: there is no
- * such field, or the caller may not read it. */
+/* Finds the public field of the operation's member, which a class declares or inherits. False: the field does
+ * not exist, or the caller may not read it. */
 static bool has_field(const struct java_call *call, const struct judging *judging, uint32_t class_index,
                       bool *is_static)
 {
@@ -357,8 +358,8 @@ static enum jp_status find_beyond(struct java_call *call, uint32_t instance, boo
 
 /*
  * Finds the methods that the caller may use, which are valid until drop_methods. instance: an object whose
- * class is searched first when the JVM is asked; 0: none. is_final: an error names the loaders that have such
- * a class.
+ * class is searched first when the JVM is asked; 0: none. is_final: an error names the loaders that have a
+ * class of this name.
  */
 static enum jp_status find_methods(struct java_call *call, uint32_t instance, bool is_final)
 {
@@ -383,8 +384,8 @@ enum { DEPTH_MAX = 32 };
 
 static bool type_elements(struct text type, struct arena *arena, unsigned depth, struct op_value *value);
 
-/* The type argument for a class type's elements: the only one of a collection, the second of a map. data
- * NULL: the type has another number of arguments, or that argument is unknown. */
+/* The type argument for a class type's elements: the only type argument of a collection, the second of a map.
+ * data NULL: the type has another number of arguments, or that argument is unknown. */
 static struct text element_type(struct text type, unsigned wanted)
 {
   const char *open = memchr(type.data, '<', type.len);
@@ -454,7 +455,8 @@ static bool type_elements(struct text type, struct arena *arena, unsigned depth,
   return true;
 }
 
-/* A bare 5 in a List<Long> becomes a Long, a text in a Set<Color> a Color. */
+/* Declares the types of elements: a bare 5 in a List<Long> becomes a Long, and a text in a Set<Color> becomes
+ * a Color. */
 bool java_value_type_elements(struct text type, struct arena *arena, struct op_value *value)
 {
   return type_elements(type, arena, 0, value);
@@ -462,7 +464,7 @@ bool java_value_type_elements(struct text type, struct arena *arena, struct op_v
 
 /* ---- params: which overloads they fit ---- */
 
-/* The message lists the overloads as they could be called. */
+/* Fails with an error that lists the overloads as they can be called. */
 static enum jp_status fail_params(struct java_call *call, const char *why)
 {
   struct buffer names;
@@ -499,8 +501,8 @@ static enum jp_status read_positions(struct java_call *call)
   return JP_OK;
 }
 
-/* JSON-RPC 1.1, 6.2.3: a name of digits is a position. False for other names, and for positions from
- * `count` on. */
+/* JSON-RPC 1.1, 6.2.3: a name that has only digits is a position. False for other names, and for positions
+ * from `count` on. */
 static bool read_position(struct text name, size_t count, size_t *at)
 {
   *at = 0;
@@ -512,7 +514,7 @@ static bool read_position(struct text name, size_t count, size_t *at)
   return name.len > 0 && *at < count;
 }
 
-/* Reads params by name whose names are all positions. False if one is not, or is repeated. */
+/* Reads params by name whose names are all positions. False if a name is not a position, or is repeated. */
 static bool read_numbered(struct java_call *call)
 {
   size_t count = json_count(call->request->params);
@@ -558,7 +560,8 @@ static bool is_coerced(const struct java_call *call)
   return call->request->version == JSONRPC_1_1;
 }
 
-/* JSON-RPC 1.1, 6.6.1: if no overload accepts that many params, those beyond the longest are dropped. */
+/* JSON-RPC 1.1, 6.6.1: if no overload accepts that many params, the params beyond the longest overload are
+ * dropped. */
 static void drop_extra_params(struct java_call *call)
 {
   size_t most = 0;
@@ -596,7 +599,7 @@ static enum jp_status fit_positions(struct java_call *call)
   return JP_OK;
 }
 
-/* The position of a parameter, or the number of parameters if none has the name. */
+/* The position of a parameter, or the number of parameters if no parameter has the name. */
 static size_t find_position(const struct java_call *call, const struct java_method *method, struct text name)
 {
   size_t wanted = count_parameters(method);
@@ -646,9 +649,9 @@ static bool is_same_order(const struct json_value *a, const struct json_value *b
   return true;
 }
 
-/* Of overloads that fit after params were dropped, only those that use the most params count. `wanted`:
- * the number that this one uses. True if an earlier overload uses more. If this one uses more, the earlier
- * ones no longer fit. */
+/* If params were dropped, only the overloads that use the most params are candidates. `wanted`: the number of
+ * params that this overload uses. True if an earlier candidate uses more params. If this overload uses more
+ * params than the earlier candidates, they are no candidates any more. */
 static bool is_outdone(struct java_call *call, size_t index, size_t wanted)
 {
   if (call->fits > 0 && wanted > call->given_count) {
@@ -722,7 +725,7 @@ static bool read_ref(struct json_value json, uint32_t *ref)
   return is_read;
 }
 
-/* A bare text: the class of the receiver is that of the member, because the request names no other. */
+/* A bare text: the receiver has the class of the member, because the request names no other class. */
 static enum jp_status read_receiver_text(struct java_call *call, struct json_value json)
 {
   struct op_value *receiver = arena_calloc(call->arena, 1, sizeof *receiver);
@@ -903,8 +906,8 @@ static bool read_possible_instance(const struct jsonrpc_request *request, uint32
   return false;
 }
 
-/* Decodes the name as a member of the possible receiver's class. False: the class has no such member, or
- * the object is an argument; the name then has the meaning that it has without the object. */
+/* Decodes the name as a member of the possible receiver's class. False: the class does not have this member,
+ * or the object is an argument. In both cases the name means the same as without the object. */
 static bool decode_for_instance(struct java_call *call, uint32_t instance, enum jp_status *status)
 {
   const struct operation named = *call->operation;
@@ -918,8 +921,8 @@ static bool decode_for_instance(struct java_call *call, uint32_t instance, enum 
   return is_decided;
 }
 
-/* The class is denied by its name, but its object may allow the caller to use the method. Else the denial
- * stays. */
+/* The policy denies the class by its name, but may allow the method because of the object's class. Otherwise
+ * the denial remains the result. */
 static enum jp_status decode_denied(struct java_call *call, uint32_t instance, enum jp_status denied)
 {
   const struct outcome denial = *call->outcome;
@@ -949,7 +952,7 @@ static enum jp_status decode_found(struct java_call *call)
       return status;
   }
   if (call->by_object) {
-    /* Denies a method that is by_object, unless its object decides otherwise. */
+    /* No object's class has allowed the method, so the denial of its names is the result. */
     enum jp_status status = ask_policy(call, NULL);
     return status == JP_OK ? JP_DENIED : status;
   }

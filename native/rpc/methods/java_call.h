@@ -25,17 +25,18 @@ struct java_method_rules {
 
 /*
  * Makes an OP_CALL or OP_NEW by_value. The policy is asked before the catalog, so that a caller who may not
- * use a class does not learn whether it exists. Anything but JP_OK leaves an OUTCOME_ERROR: FAILURE_NOT_FOUND
- * ("Invalid method: ...") if no member has the name, FAILURE_DENIED, FAILURE_INVALID_PARAMS, or the error of
- * rpc_run_look_up. Without a catalog (NULL) only rpc_run_look_up finds members.
+ * use a class does not learn whether it exists. Each status except JP_OK leaves an OUTCOME_ERROR:
+ * FAILURE_NOT_FOUND ("Invalid method: ...") if no member has the name, FAILURE_DENIED,
+ * FAILURE_INVALID_PARAMS, or the error of rpc_run_look_up. Without a catalog (NULL) only rpc_run_look_up
+ * finds members.
  */
 enum jp_status java_method_decode(const struct jsonrpc_request *request, struct catalog *catalog,
                                   struct java_methods_index *index, const struct judge *judge,
                                   const struct java_method_rules *rules, struct arena *arena,
                                   struct operation *operation, struct outcome *outcome) JP_MUST_CHECK;
 
-/* Applies a parameter's generic signature, or descriptor, to the elements of lists and maps: declares
- * types for elements that have none, at every level. False if memory is short. */
+/* Applies a parameter's generic signature, or descriptor, to the elements of lists and maps: declares types
+ * for elements without a type, at every level. False if memory is short. */
 bool java_value_type_elements(struct text type, struct arena *arena, struct op_value *value) JP_MUST_CHECK;
 
 #endif

@@ -251,7 +251,7 @@ void java_methods_index_destroy(struct java_methods_index *index)
   free(index);
 }
 
-/* This function and the next four are called with the lock held. */
+/* The caller of this function and of the next four functions holds the lock. */
 static struct java_methods_entry **bucket_of(struct java_methods_index *index, struct text class_name,
                                              struct text member)
 {
@@ -320,7 +320,7 @@ static struct java_methods_entry *use_kept(struct java_methods_index *index, str
   return entry;
 }
 
-/* Puts the entry into the index, unless another thread has put the same. */
+/* Puts the entry into the index, unless another thread has put an equal entry there. */
 static void keep_entry(struct java_methods_index *index, struct java_methods_entry *entry)
 {
   struct java_methods_entry *dropped = NULL;

@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_METHODS_JAVA_METHODS_H
 #define JPEER_RPC_METHODS_JAVA_METHODS_H
 /*
- * The methods and constructors of classes as procedures: their names, those of a class with the policy's
- * verdict, and those that were called before. They come from the catalog: no class is loaded to describe or
- * to find them.
+ * The methods and constructors of classes as procedures: their names; the procedures of a class, with the
+ * policy's verdict; and the procedures that were called before. The procedures are made from the catalog, so
+ * no class is loaded to describe or find a procedure.
  */
 #include "base/buffer.h"
 #include "rpc/meta/meta_query.h"
@@ -14,9 +14,9 @@
  * A method is CLASS.MEMBER ("com.example.Calculator.add"), a constructor CLASS.new (docs/descriptions.md,
  * "Names"). One overload of several is CLASS.MEMBER-TYPE-TYPE, with "void" for no parameter:
  * "com.example.Calculator.add-int-int", "java.lang.String.valueOf-char.array". ".array" follows an element
- * type once for each dimension. No class has such a name, because a package cannot have the name of a class
- * (JLS 7.1). The suffix depends only on the parameter types, so that it stays the same when other overloads
- * are added or removed; Java names have no '-'.
+ * type once for each dimension. No class has a name of this form, because a package cannot have the name of a
+ * class (JLS 7.1). The suffix depends only on the parameter types, so that it does not change when other
+ * overloads are added or removed; Java names have no '-'.
  */
 struct java_method_name {
   struct text class_name; /* binary, with dots */
@@ -28,14 +28,14 @@ struct java_method_name {
  * or "system." (JSON-RPC 1.1, 9), or "jpeer.", the peer's own. The parts point into `written`. */
 bool java_method_name_parse(struct text written, struct java_method_name *name);
 
-/* Appends the suffix for a method's descriptor, which must be valid (JVMS 4.3.3). */
+/* Appends the suffix for a method's descriptor. The descriptor must be valid (JVMS 4.3.3). */
 void java_method_suffix_write(struct text descriptor, struct buffer *out);
 
 /* ---- the methods of a class: one owner, one thread at a time ---- */
 
 struct java_parameter {
-  /* From the class file, else "arg0" and so on. Unique in the method, and not "instance" if the method has
-   * a receiver: a '_' is appended to such a name. */
+  /* From the class file, else "arg0" and so on. Unique in the method, and not "instance" if the method has a
+   * receiver: a '_' is appended to a name that is not. */
   struct text name;
   struct text type; /* its signature if the class file has one (JVMS 4.7.9.1), else its descriptor */
 };
@@ -65,15 +65,16 @@ enum jp_status java_methods_init(struct java_methods *methods, const struct cata
 void java_methods_fini(struct java_methods *methods);
 
 /*
- * Finds the constructors and then the methods of a class, including inherited ones; only those with this name
- * if member.data is not NULL. *found is in the arena; texts belong to the catalog or the arena. JP_NO_MEMORY.
+ * Finds the constructors and then the methods of a class, including inherited methods; only members with this
+ * name if member.data is not NULL. *found is in the arena; texts belong to the catalog or the arena.
+ * JP_NO_MEMORY.
  */
 enum jp_status java_methods_collect(struct java_methods *methods, uint32_t class_index, struct text member,
                                     struct arena *arena, struct java_method **found,
                                     size_t *count) JP_MUST_CHECK;
 
-/* The same in one step, for a caller who asks the policy about each operation: `allowed` is not set.
- * JP_NO_MEMORY. */
+/* The same as java_methods_init and java_methods_collect in one step, for a caller who asks the policy about
+ * each operation. `allowed` is not set. JP_NO_MEMORY. */
 enum jp_status java_methods_collect_named(const struct catalog_tables *tables, const struct policy *policy,
                                           uint32_t class_index, struct text member, struct arena *arena,
                                           struct java_method **found, size_t *count) JP_MUST_CHECK;
@@ -84,7 +85,7 @@ enum jp_status java_methods_collect_named(const struct catalog_tables *tables, c
  * Keeps the methods that were called by their own names, so that the next call need not collect again what
  * the class declares and inherits. Entries never become wrong, because the catalog never changes. Their
  * number is limited: a new entry replaces the least recently used one, so that a client that has called many
- * names does not slow down the names in use. Any thread; one lock is held for look-ups and stores, and none
+ * names does not slow down the names in use. Any thread; a lock is held for look-ups and stores, but not
  * while class files are read.
  */
 struct java_methods_index;

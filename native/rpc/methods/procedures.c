@@ -206,7 +206,8 @@ static enum jp_status enclose_text(struct json_value value, const char *format, 
                                    struct arena *arena, struct json_value *near)
     __attribute__((format(printf, 2, 0)));
 
-/* Puts the value's text between brackets or quotes. Neither a number nor a literal needs an escape. */
+/* Puts the value's text between brackets or quotes. The text is a number or a literal, so it needs no
+ * escapes. */
 static enum jp_status enclose_text(struct json_value value, const char *format, enum json_kind kind,
                                    struct arena *arena, struct json_value *near)
 {
@@ -286,7 +287,7 @@ struct placing {
   struct outcome *outcome;
 };
 
-/* index NO_PARAM: the procedure has no such parameter; the value is dropped. */
+/* index NO_PARAM: the procedure does not have this parameter; the value is dropped. */
 static enum jp_status place_param(struct placing *placing, int index, struct json_value value)
 {
   if (index == NO_PARAM || value.kind == JSON_KIND_NULL)

@@ -58,7 +58,7 @@ struct rpc_procedure_param {
   enum rpc_param param;
   enum rpc_wants wants;
   bool required;
-  bool or_instance; /* required without an instance; always required with --compat pal */
+  bool or_instance; /* required only if the request has no instance; always required with --compat pal */
   /* has no position; follows the parameters with positions; 1.1's descriptions leave it out */
   bool by_name_only;
   const char *summary; /* one sentence without a full stop */
@@ -85,7 +85,7 @@ struct rpc_procedure {
   enum rpc_procedure_kind kind;
   enum op_kind op; /* RPC_PROCEDURE_OPERATION */
   enum rpc_safety safety;
-  bool only_1_1; /* JSON-RPC 2.0 has no such method */
+  bool only_1_1; /* JSON-RPC 2.0 does not have this method */
   /* its name begins with "jpeer.", its result is plain JSON, and it does not exist with --compat pal */
   bool is_own;
   bool unlisted; /* system.describe is not in its own list (JSON-RPC 1.1, 10) */
@@ -98,7 +98,8 @@ struct rpc_procedure {
 extern const struct rpc_procedure rpc_procedures[];
 extern const size_t rpc_procedure_count;
 
-/* True for a name like those of the six methods; a dotted name is a member's own, or the peer's. */
+/* True for an undotted name, like the names of the six methods. A dotted name belongs to a Java member or to
+ * the peer. */
 static inline bool rpc_is_bare_name(struct text method)
 {
   return method.len == 0 || memchr(method.data, '.', method.len) == NULL;
@@ -113,7 +114,7 @@ static inline bool rpc_is_own_name(struct text method)
 /* NULL: no procedure has this name. Names are case-sensitive. */
 const struct rpc_procedure *rpc_procedure_find(struct text name);
 
-/* True where system.describe says "idempotent": every call of it is safe. */
+/* True if system.describe calls the procedure "idempotent", because every call of it is safe. */
 static inline bool rpc_procedure_is_idempotent(const struct rpc_procedure *procedure)
 {
   return procedure->safety == RPC_SAFE_ALWAYS;
@@ -122,13 +123,13 @@ static inline bool rpc_procedure_is_idempotent(const struct rpc_procedure *proce
 /*
  * Parameters in the forms of JSON-RPC 1.1 (docs/jsonrpc-1.1.md, "Calls"): by position, by name or both; null
  * counts as not supplied, extra parameters are dropped, and values are coerced to the type of the parameter.
- * JSON-RPC 2.0 is strict and uses none of these functions.
+ * JSON-RPC 2.0 is strict and does not use these functions.
  */
 
 /*
  * Text becomes a number or a boolean, a number or a boolean becomes text, true and false become 1 and 0 and
- * back, one value becomes an array of one. A value that fits already, or cannot be coerced, stays as it is.
- * JP_NO_MEMORY.
+ * back, a single value becomes an array with one element. A value that fits already, or cannot be coerced, is
+ * not changed. JP_NO_MEMORY.
  */
 enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, struct arena *arena,
                                 struct json_value *near) JP_MUST_CHECK;

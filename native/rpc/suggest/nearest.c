@@ -14,9 +14,10 @@ static unsigned min_of(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-/* Fills the row of the table for a[i - 1] from those for the two characters before, and returns its least
- * entry. Only entries that are at most `limit` from the diagonal, and one on each side of them, are
- * filled: all others are larger than limit, and so are entries that are computed from them. */
+/* Fills the row of the table for a[i - 1] from the rows for the two previous characters, and returns its
+ * least entry. Only entries that are at most `limit` from the diagonal, and one entry on each side of them,
+ * are filled. All other entries are larger than `limit`, and so are the entries that would be computed from
+ * them. */
 static unsigned fill_row(struct text a, struct text b, size_t i, unsigned limit, const unsigned *before_last,
                          const unsigned *last, unsigned *row)
 {
@@ -36,10 +37,12 @@ static unsigned fill_row(struct text a, struct text b, size_t i, unsigned limit,
   return least;
 }
 
-/* "Optimal string alignment": Levenshtein's distance, with an exchange of neighbours counting one. */
+/* Levenshtein's distance, except that an exchange of two neighbours counts as one change ("optimal string
+ * alignment"). */
 static unsigned measure_aligned(struct text a, struct text b, unsigned limit)
 {
-  unsigned rows[3][NEAREST_NAME_MAX + 1] = {{0}}; /* the analyzer does not see which entries are read */
+  /* initialised only for the static analyzer, which does not know which entries are read */
+  unsigned rows[3][NEAREST_NAME_MAX + 1] = {{0}};
   for (unsigned j = 0; j <= b.len && j <= limit + 1; j++)
     rows[0][j] = j;
   for (size_t i = 1; i <= a.len; i++) {

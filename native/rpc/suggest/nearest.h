@@ -2,7 +2,8 @@
 #define JPEER_RPC_SUGGEST_NEAREST_H
 /*
  * The names that are nearest to a name that was not found: by the least number of characters to change,
- * insert, leave out or exchange with their neighbour. Changes only the caller's struct; any one thread.
+ * insert, leave out or exchange with their neighbour. Changes only the caller's struct, which one thread uses
+ * at a time.
  */
 #include "base/text.h"
 
@@ -29,10 +30,11 @@ void nearest_begin(struct nearest *nearest, struct text wanted, struct text sign
  * only in case have the distance 1. */
 unsigned nearest_distance(struct text a, struct text b, unsigned limit);
 
-/* True if a name of this distance would be kept: check then whether the caller may use it. */
+/* True if a name of this distance would be kept: the caller of this function then checks whether the client
+ * may use the name. */
 bool nearest_wants(const struct nearest *nearest, unsigned distance);
 
-/* Keeps the name, unless it is kept already or others are nearer. */
+/* Keeps the name, unless it is kept already, or NEAREST_KEPT other names are nearer. */
 void nearest_offer(struct nearest *nearest, struct text name, unsigned distance);
 
 #endif

@@ -29,7 +29,7 @@ static void close_classes(struct look *look)
   look->excerpt = NULL;
 }
 
-/* Opens these classes in place of others. False: nothing can be suggested. */
+/* Opens these classes, and closes the classes that were open. False: nothing can be suggested. */
 static bool open_classes(struct look *look, const struct text *names, size_t count)
 {
   const struct operation everything = {.kind = OP_META, .meta = {.merge_ancestry = true}};
@@ -83,9 +83,9 @@ static size_t make_nested_names(const struct look *look, struct text wanted, str
   return count;
 }
 
-/* Near names that the caller may use, grouped by their distance as far as the names alone say; few classes
- * are read for a suggestion. If there are more names than are kept, the first ones in alphabetical order
- * are kept, so that the result does not depend on the order of the search. */
+/* Near names of classes that the caller may use, grouped by a distance that is computed from the names alone,
+ * because only few classes are read for a suggestion. If there are more names than fit, the first names in
+ * alphabetical order are kept, so that the result does not depend on the order of the search. */
 enum { DISTANCES = 4, CANDIDATES_MAX = 128 /* of one distance; a JDK has 117 classes named Holder */ };
 
 struct candidates {
@@ -118,7 +118,7 @@ static void note_candidate(void *context, struct text name)
   struct text kept = arena_text(suggester->arena, name);
   if (kept.data == NULL)
     return;
-  count -= count == CANDIDATES_MAX; /* the last one is dropped */
+  count -= count == CANDIDATES_MAX; /* the last name is dropped */
   memmove(names + at + 1, names + at, (count - at) * sizeof *names);
   names[at] = kept;
   candidates->counts[distance] = count + 1;
@@ -193,8 +193,8 @@ static void offer_member(struct text name, struct nearest *nearest)
   nearest_offer(nearest, name, nearest_distance(name, nearest->wanted, nearest->limit));
 }
 
-/* The class is open. Suggests nothing if the class has a member of the very name: then the arguments are
- * wrong, and the error lists the candidates. */
+/* The class is open. Suggests nothing if the class has a member with exactly this name: in that case the
+ * arguments are wrong, and the error lists the candidates. */
 static void find_members(struct look *look, const struct operation *operation, struct nearest *nearest)
 {
   uint32_t class_index = catalog_find(look->tables, operation->type);
@@ -231,8 +231,9 @@ void rpc_suggest(const struct nearest *nearest, struct text before, struct text 
   outcome->suggestion_count = count;
 }
 
-/* The name of the missing class, which is the whole message of the error, wherever the request names the
- * class. For an array it is the class of the elements. data NULL: only the given loader has no such class. */
+/* The name of the class that was not found. The message of the error is this name, wherever the request has
+ * named the class. For an array, the result is the class of the elements. data NULL: the catalog has the
+ * class, so only the given loader lacks it. */
 static struct text missing_class(struct look *look, const struct outcome *outcome)
 {
   struct op_type type;

@@ -2,9 +2,9 @@
 #define JPEER_RPC_SUGGEST_SUGGEST_H
 /*
  * Suggests names to a caller whose class or member was not found: near names that the caller may use
- * (docs/protocol.md, "Errors"). They come from class files, so that no class is loaded, and the policy is
- * asked about each. Only called for failures. If the catalog has not been read before, the names of all
- * classes and the files of a few are read. Any thread.
+ * (docs/protocol.md, "Errors"). The names are read from class files, so that no class is loaded. The policy
+ * is asked about each name. Called only after failures. If the catalog has not been read before, the names of
+ * all classes and the files of a few are read. Any thread.
  */
 #include "base/arena.h"
 #include "classfile/catalog.h"
@@ -24,8 +24,8 @@ struct rpc_suggester {
 void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const struct operation *operation,
                                struct outcome *outcome);
 
-/* The same for a call by a member's own name, whose parts the operation has; the suggestions are whole
- * names. */
+/* Like rpc_suggest_for_operation, for a call by a member's own name. The operation has the parts of the name;
+ * the suggestions are whole names. */
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome);
 

@@ -2,7 +2,7 @@
 
 #include "base/number.h"
 
-/* Members of the object beside `ref`; other members are ignored, as in every argument. */
+/* Members of the object in addition to `ref`; other members are ignored, as in every argument. */
 enum callback_member {
   CALLBACK_INTERFACES,
   CALLBACK_ARITY,
@@ -195,8 +195,8 @@ struct scan {
 
 static void scan_argument(const struct scan *scan, struct json_value json);
 
-/* Scans the list of arguments, or the content of "value": inside these an object is a map, whatever its
- * members are named. */
+/* Scans the list of arguments, or the content of "value": inside these an object is a map, even if it has a
+ * member `ref`. */
 static void scan_contents(const struct scan *scan, struct json_value json)
 {
   struct text key;

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_VALUES_CALLBACK_READ_H
 #define JPEER_RPC_VALUES_CALLBACK_READ_H
 /*
- * Reads an argument that gives Java an object of the client's: {"ref":{"callback":ID}}, with `arity`, `interfaces` and
- * other members beside `ref` (docs/callbacks.md). Any thread.
+ * Reads an argument that gives Java an object of the client's: {"ref":{"callback":ID}}, with `arity`,
+ * `interfaces` and other members in addition to `ref` (docs/callbacks.md). Any thread.
  */
 #include "rpc/values/value_read.h"
 #include "json/reader.h"
@@ -15,8 +15,8 @@ enum {
 /* True if a `ref` is meant as a callback, even a malformed one. */
 bool rpc_callback_is_meant(struct json_value ref);
 
-/* Reads the argument, whose `ref` is meant as a callback, into an OP_CALLBACK; its declared type stays.
- * Errors as rpc_value_read's. */
+/* Reads an argument whose `ref` is meant as a callback into an OP_CALLBACK. Its declared type is kept. The
+ * errors are those of rpc_value_read. */
 enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_value argument,
                                  struct json_value ref, struct op_value *value) JP_MUST_CHECK;
 
@@ -28,7 +28,7 @@ enum jp_status rpc_callback_read(struct rpc_value_reader *reader, struct json_va
 /* Calls `found` for each callback in the members of an object or the elements of an array, such as `params`
  * and `args`. */
 void rpc_callbacks_scan(struct json_value params, void (*found)(void *context, int64_t id), void *context);
-/* The same for one argument, or the result of a call. */
+/* The same as rpc_callbacks_scan, for one argument or for the result of a call. */
 void rpc_callbacks_scan_argument(struct json_value argument, void (*found)(void *context, int64_t id),
                                  void *context);
 

@@ -185,8 +185,8 @@ static void fill_packed(struct op_value *value, char element, const void *data, 
   value->packed.element = element;
 }
 
-/* Reads an array of whole numbers at once, which is the form of nearly all long arrays. False: the
- * elements have to be read one by one, for example because one of them is invalid. */
+/* Reads an array of whole numbers at once, because nearly all long arrays have this form. False: the elements
+ * must be read one by one, for example because an element is invalid. */
 static bool read_integers(struct array_reader *reader, struct json_value json, struct op_value *value)
 {
   const size_t size = primitive_size(reader->type->base);
@@ -194,7 +194,7 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   if (!primitive_integer_range(reader->type->base, &form.min, &form.max) || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
-  /* a number and its comma have two bytes: some of these commas are inside a text */
+  /* a number and its comma have two bytes at least, so more commas than that are partly inside a text */
   if (most > json.span.len / 2)
     return false;
   void *data = arena_alloc(reader->values->arena, most * size);
@@ -262,7 +262,7 @@ static enum jp_status read_scalar(struct array_reader *reader, struct json_value
   }
 }
 
-/* Two rules differ from those of op_scalar_read: a boolean's text may have capitals here, and a number
+/* Two rules differ from the rules of op_scalar_read: a boolean's text may have capitals here, and a number
  * with the suffix l must be whole even for a float or a double. */
 static enum op_scalar_fit store_scalar(const struct op_value *value, char letter, void *slot)
 {
@@ -310,7 +310,7 @@ static enum jp_status fail_element_type(struct array_reader *reader, struct json
                           : fail_at_path(reader, json, why.data);
 }
 
-/* The type that the element declares, or that of the array. */
+/* The type that the element declares, or the element type of the array. */
 static enum jp_status read_element_type(struct array_reader *reader, struct json_value json,
                                         const struct json_members *members, char *letter)
 {
@@ -632,7 +632,8 @@ static enum jp_status read_map(struct rpc_value_reader *reader, struct json_valu
   return status;
 }
 
-/* Reads a bare value: here an object is a map, whatever its members are named. */
+/* Reads a bare value. Here an object is always a map, even if its members are named like the members of an
+ * argument. */
 static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_value json,
                                 struct op_value *value)
 {
@@ -677,7 +678,8 @@ static enum jp_status read_number_text(struct rpc_value_reader *reader, struct j
   return check_literal(reader, value);
 }
 
-/* The type of the elements in a base64 text, which may differ from that of the array that they become. */
+/* The type of the elements in a base64 text. It may differ from the element type of the array that is
+ * made. */
 static enum jp_status read_packed_type(struct rpc_value_reader *reader, struct json_value elements,
                                        struct op_type *type)
 {
@@ -745,7 +747,7 @@ static enum jp_status widen_integers(struct rpc_value_reader *reader, struct jso
   return JP_OK;
 }
 
-/* Finds the type of a map's keys if none is declared. */
+/* Finds the type of a map's keys if no type is declared. */
 static enum jp_status read_key_type(struct rpc_value_reader *reader, struct json_value keys,
                                     struct op_value *value)
 {

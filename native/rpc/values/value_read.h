@@ -32,15 +32,16 @@ struct rpc_callback_sink {
 /* Finds the long texts that arguments name instead of containing them. */
 struct rpc_shared_texts {
   void *context;
-  /* ref: of {"type": T, "ref": ...}. NULL: it names no such text. */
+  /* ref: the value of the member `ref` in {"type": T, "ref": ...}. NULL: this value does not name a text. */
   struct op_shared_text *(*find)(void *context, struct json_value ref);
 };
 
 /* How the values of a request or of an answer are read. */
 struct rpc_value_rules {
   size_t digits_max; /* of one number, as written */
-  size_t values_max; /* elements of lists and maps in one request, without packed ones; 0: RPC_VALUES_MAX */
-  bool compat_pal;   /* {"type": T} is null, and byte[] is the only array type that is read from base64 */
+  /* elements of lists and maps in one request, except elements of packed arrays; 0: RPC_VALUES_MAX */
+  size_t values_max;
+  bool compat_pal; /* {"type": T} is null, and byte[] is the only array type that is read from base64 */
   /* NULL: a callback is an error, because no message can be sent to the client except answers */
   const struct rpc_callback_sink *callbacks;
   const struct rpc_shared_texts *shared; /* NULL: no texts are named */
@@ -57,11 +58,11 @@ struct rpc_value_reader {
   size_t argument;         /* index of the argument being read */
 };
 
-/* All are borrowed, as long as the reader is used. */
+/* The rules, the arena and the outcome are borrowed as long as the reader is used. */
 void rpc_value_reader_init(struct rpc_value_reader *reader, const struct rpc_value_rules *rules,
                            struct arena *arena, struct outcome *outcome);
 
-/* Reads one argument. Anything but JP_OK leaves an OUTCOME_ERROR in the reader's outcome. */
+/* Reads one argument. Each status except JP_OK leaves an OUTCOME_ERROR in the reader's outcome. */
 enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value json,
                               struct op_value *value) JP_MUST_CHECK;
 
@@ -69,8 +70,8 @@ enum jp_status rpc_value_read(struct rpc_value_reader *reader, struct json_value
 enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_value json,
                                  struct op_value **value) JP_MUST_CHECK;
 
-/* Reads the value of an argument whose type is declared elsewhere, data NULL for none: an object is a map,
- * whatever its members are named. Errors as above. */
+/* Reads the value of an argument whose type is declared elsewhere; data NULL: not declared. An object in the
+ * value is always a map. Errors as above. */
 enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
                                     struct op_value *value) JP_MUST_CHECK;
 
@@ -79,21 +80,22 @@ enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text
 enum jp_status rpc_piece_value_read(struct rpc_value_reader *reader, struct text type, bool is_base64,
                                     struct json_value json, struct op_value **value) JP_MUST_CHECK;
 
-/* Reads the elements of an `args` array; *values is in the arena, NULL if there are none. Errors as above. */
+/* Reads the elements of an `args` array; *values is in the arena, or NULL if there are no elements. Errors as
+ * above. */
 enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value args,
                              struct op_value **values, size_t *count) JP_MUST_CHECK;
 
 /* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False if the value is not a ref. */
 bool rpc_ref_read(struct json_value json, uint32_t *ref);
 
-/* Reads a number of validated text, without converting a decimal; the value's type stays. */
+/* Reads a number of validated text, without converting a decimal; the value's type is unchanged. */
 void rpc_number_read(struct json_value json, struct op_value *value);
 
 /* "argument 3", "value", "instance" or "result": the beginning of an error's text, in the reader's arena. */
 const char *rpc_value_place(const struct rpc_value_reader *reader);
 
-/* For a field's name that means a piece of an array ("[3]", "[10:20]"; op/piece.h): sets the piece of an
- * OP_GET or OP_PUT with such a member, and leaves other operations as they are. Errors as above. */
+/* If the member of an OP_GET or OP_PUT means a piece of an array ("[3]", "[10:20]"; op/piece.h), sets the
+ * operation's piece. Does not change other operations. Errors as above. */
 enum jp_status rpc_piece_read(struct operation *operation, struct arena *arena,
                               struct outcome *outcome) JP_MUST_CHECK;
 

@@ -1,5 +1,5 @@
-"""Hibernate from Python: `getCurrentSession`, whose session belongs to a thread, on one thread and on four at the same
-time."""
+"""Hibernate from Python: `getCurrentSession`, which returns the session of the calling thread, on one thread
+and on four threads at the same time."""
 
 import asyncio
 import os

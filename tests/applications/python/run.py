@@ -3,9 +3,9 @@
 usage: run.py [NAME...]
 
 The programs of the folder migrations are pairs: a program by JPype or Py4J, and the same program by jpeer. Both check
-their results by other means, and have to print the same lines. The first one runs only if PyPI provides its package.
-Prints a line for each program, ending with the program's own last line. A program is skipped, with the reason, if its
-libraries cannot be fetched.
+their results by other means, and have to print the same lines. The first program runs only if PyPI provides
+its package. Prints a line for each program, ending with the program's own last line. A program is skipped,
+with the reason, if its libraries cannot be fetched.
 """
 
 import difflib
@@ -41,7 +41,7 @@ WITH_NUMPY = ("curves", "pictures")
 
 
 def compile_java(name, jars, folder):
-    """The class path, with the program's Java part if it has one."""
+    """The class path, with the Java part of the program, if the program has a Java part."""
     sources = sorted((HERE / "java" / name).rglob("*.java"))
     if not sources:
         return jars

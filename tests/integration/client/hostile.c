@@ -1,6 +1,6 @@
 /*
- * A program that uses the whole client library with tests/release/hostile_peer.py, and must survive every
- * message. It ends with 0 when the time is up.
+ * A program that calls all functions of the client library against tests/release/hostile_peer.py. No message
+ * may crash it. The program ends with 0 after the given time.
  *
  * usage: client_hostile FOLDER SECONDS SEED
  */
@@ -22,7 +22,7 @@ struct player {
   struct jp_callback *callback;
   struct jp_ref *kept[KEPT];
   bool is_over; /* the connection has ended */
-  int depth;    /* nesting of functions that Java's calls run */
+  int depth;    /* how many functions of callbacks are running inside one another */
 };
 
 static unsigned choose(struct player *player, unsigned count)

@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_INTEGRATION_CLIENT_SCENARIO_H
 #define JPEER_TESTS_INTEGRATION_CLIENT_SCENARIO_H
-/* For programs that play a scenario, and end with a line about the fault. */
+/* For programs that run a scenario and, if it fails, print a line about the fault. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -173,7 +173,8 @@ static void run_kinds(void)
 
 /* ---- binary messages ---- */
 
-/* A JSON connection shows properties of a session that binary messages do not. */
+/* The properties of a session are asked over a JSON connection, because binary messages do not show all of
+ * them. */
 static void run_binary(void)
 {
   enum { LISTS = 300 };
@@ -197,7 +198,7 @@ static void run_binary(void)
   CHECK(count_objects(json) == LISTS, "%lld objects", (long long)count_objects(json));
   for (int i = 0; i < LISTS; i++)
     jp_ref_release(lists[i]);
-  jp_answer_free(call(client, jp_build_ping())); /* also sends the releases */
+  jp_answer_free(call(client, jp_build_ping())); /* the ping also carries the releases */
   CHECK(count_objects(json) == 0, "%lld objects", (long long)count_objects(json));
   CHECK(jp_client_pending(client) == 0, "%zu", jp_client_pending(client));
   jp_client_close(client);
@@ -263,7 +264,7 @@ static void run_shared_session(void)
     left = count_objects(one);
   CHECK(left == 1, "%lld objects", (long long)left);
   check_size(one, kept, 0);
-  jp_ref_release(held); /* after its client was closed */
+  jp_ref_release(held); /* released after the client was closed */
   jp_ref_release(kept);
   jp_client_close(one);
 }
@@ -411,7 +412,8 @@ static void check_cancel(struct jp_client *client, const struct jp_argument *tim
   CHECK(!jp_client_cancel(client, note_cancelled, &is_cancelled), "an answered request was found");
 }
 
-/* The call that was waited for is interrupted in Java, so that the next one does not wait for it. */
+/* The call whose wait has timed out is interrupted in Java, so that the next call does not wait for its
+ * end. */
 static void run_cancelled(void)
 {
   struct jp_client *client = open_client(NULL);
@@ -442,7 +444,7 @@ static void run_late(void)
   jp_client_close(client);
 }
 
-/* ---- a peer that dies, or is stopped ---- */
+/* ---- a peer that is killed or stopped ---- */
 
 enum { IN_FLIGHT = 64 };
 
@@ -603,8 +605,8 @@ static bool has_whole_connection(void)
 }
 
 /* The shared memory still exists: a peer that polls it serves it until it reads the socket. One call may find
- * both its answer and the end. Then it succeeds, the next call reconnects, and no call fails: the new
- * connection shows that the client has seen the end, and the result is the same. */
+ * both its answer and the end. In that case this call succeeds, the next call reconnects, and no call fails;
+ * the new connection shows that the client has noticed the end. */
 static enum jp_client_status ping_until_closed(struct jp_client *client, enum jp_client_status status)
 {
   for (int i = 0; i < POLLS_MAX && status == JP_CLIENT_OK; i++) {
@@ -682,7 +684,7 @@ static void check_stale(struct jp_client *client, const struct jp_ref *old, cons
   }
 }
 
-/* The same by its number and its epoch, in JSON. */
+/* A request in JSON that names the object by its number and its epoch. */
 static enum jp_client_status size_by_number(struct jp_client *client, const struct jp_ref *list,
                                             uint64_t epoch)
 {
@@ -941,7 +943,7 @@ static void run_listeners(void)
   enum { COUNT = 300 };
   struct jp_client *client = open_client(NULL);
   struct jp_ref *list = make_numbers(client, COUNT);
-  struct object objects[2]; /* one gets calls, the other events */
+  struct object objects[2]; /* Java calls the first object, and sends events to the second */
   for (int oneway = 0; oneway < 2; oneway++) {
     struct object *object = &objects[oneway];
     struct jp_argument listener =

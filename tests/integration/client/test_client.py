@@ -37,7 +37,8 @@ def url_of(peer, scheme):
 
 
 class Scenario:
-    """A run of the program. say() waits for its word and lets it continue. before: words before the command."""
+    """A run of the program. say() waits for a word that the program prints, and lets the program continue.
+    before: words before the command."""
 
     def __init__(self, url, name, *options, before=()):
         self.process = subprocess.Popen([*before, PROGRAM, url, name, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -191,7 +192,7 @@ class DyingPeer(unittest.TestCase):
 
 
 class Restarts(unittest.TestCase):
-    """A peer is killed, and another one gets its address, where refs begin at 1 again."""
+    """A peer is killed, and another peer with the same address is started. Its refs begin at 1 again."""
 
     def start(self, folder):
         return Peer("--json-rpc", f"unix:{folder}/json", "--zmq-rpc", f"ipc://{folder}/zmq", addresses=False)

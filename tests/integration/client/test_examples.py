@@ -59,7 +59,8 @@ class Examples(unittest.TestCase):
 
     def test_each_program_prints_what_it_should(self):
         self.assertLess(len(self.sources["session.c"].splitlines()), SESSION_LINES_MAX)
-        for name in set(OUTPUTS) & set(self.programs):  # the program in C++ is not built if there is no compiler for it
+        # the program in C++ is not built if a compiler for C++ is missing
+        for name in set(OUTPUTS) & set(self.programs):
             with self.subTest(name):
                 self.assertEqual(OUTPUTS[name], self.output(name, self.peer.address("ws")))
 

@@ -55,7 +55,8 @@ class Hardening(unittest.TestCase):
         self.check([FILES.program, FILES.library[0], FILES.archive], "--symbols", r" UND __(?!stack_)\w+_chk\b")
 
     def test_indirect_branches_land_where_they_may(self):
-        """Debian's start files have no such mark, so linked files have none; objects have."""
+        """Debian's start files lack this mark, so linked files lack it, too. For this reason only object files
+        are checked."""
         if "X86-64" not in readelf("--file-header", FILES.program):
             self.skipTest("x86 alone has these marks")
         self.check([FILES.archive], "--notes", "x86 feature: IBT, SHSTK")

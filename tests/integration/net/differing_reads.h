@@ -1,14 +1,15 @@
 #ifndef JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
 #define JPEER_TESTS_INTEGRATION_NET_DIFFERING_READS_H
 /*
- * Words and accesses for native/ring/ring_notification.h in which a read of a shared word may return another
- * value than that in memory: near it, as if a client had changed the word between two reads, or far from it.
- * Code that reads a word once, and checks and uses that value, has no fault; code that reads the word again
- * has. READS_IN_A_RUN reads are true, so that messages get through; then every second one of as many reads
- * differs, and so on. With STUB_DIFFERS_ALWAYS in the environment every second read differs.
+ * Words and accesses for native/ring/ring_notification.h in which a read of a shared word may return a wrong
+ * value: a value near the true value, as if a client had changed the word between two reads, or a value far
+ * from it. Code that reads a word once, and then checks and uses that value, works. Code that reads the word
+ * a second time can fail. The first READS_IN_A_RUN reads return the true value, so that messages get through.
+ * In the next READS_IN_A_RUN reads, every second read returns a wrong value, and so on. With
+ * STUB_DIFFERS_ALWAYS in the environment every second read returns a wrong value.
  *
- * The compiler includes it before the sources of native/ring and native/net/shm (-include), only for
- * stub_server_differing.
+ * The compiler includes this file before the sources of native/ring and native/net/shm (-include). This is
+ * done only for stub_server_differing.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

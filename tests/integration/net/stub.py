@@ -15,7 +15,7 @@ import unittest.mock
 from support import certificates, raw_websocket
 from support.raw_websocket import CLOSE, TEXT
 
-SECONDS = 60  # far more than any step needs: a test that waits so long has failed
+SECONDS = 60  # far more than any step needs: a test that waits this long has failed
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 HANDSHAKE = {"Host": "localhost", "Upgrade": "websocket", "Connection": "Upgrade",
              "Sec-WebSocket-Key": KEY, "Sec-WebSocket-Version": "13"}
@@ -178,7 +178,7 @@ def frame(opcode, payload=b"", **more):
 
 
 class WebSocket(Reader):
-    """A connection after its handshake; `connection`: used in place of a new one to the port."""
+    """A connection after its handshake; `connection`: used instead of a new connection to the port."""
 
     def __init__(self, stub, connection=None, **fields):
         super().__init__(connection or stub.connect())

@@ -1,7 +1,7 @@
 /*
- * The transports over a service with no JVM, for the Python tests beside this file:
+ * The transports over a service with no JVM, for the Python tests in this folder:
  *
- *   stub_server [NAME=NUMBER ...]     options: those of struct net_config, and grace_ms
+ *   stub_server [NAME=NUMBER ...]     options: the fields of struct net_config, and grace_ms
  *
  * Prints the addresses and "ready", serves until standard input ends, drains, and prints
  * "opened N closed N" (clients). A message is a command:
@@ -167,7 +167,7 @@ static void describe_client(const struct rpc_client *client, struct buffer *out)
                 client->peer_id[0] != '\0' ? client->peer_id : "nobody");
 }
 
-/* Reads the number after "WORD ", and what follows it. */
+/* Reads the number after "WORD ", and the text after the number. */
 static bool takes(struct text message, const char *word, long *number, struct text *rest)
 {
   char digits[24] = {0};
@@ -372,8 +372,8 @@ static int fail(const struct jp_error *error)
 
 int main(int argc, char **argv)
 {
-  /* Detached threads may still be ending when the process ends: at exit, OpenSSL would free what it holds
-   * for them, and LeakSanitizer would report that. */
+  /* Detached threads may still be ending when the process ends: at exit, OpenSSL would free its data of these
+   * threads, and LeakSanitizer would report a leak. */
   if (OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
     return 1;
   pthread_t release_taker;

@@ -133,8 +133,8 @@ class Staying(LeftTest):
     """A client that has only ended its own side is answered, and what a client has sent before it left is served."""
 
     def end_own_side(self, reader, sent):
-        """Ends the sending side of the connection. sent: what the server sends during that time, to find out whether
-        the client is still connected."""
+        """Ends the sending side of the connection. sent: the bytes that the server sends after that, to find out
+        whether the client is still connected."""
         self.await_inside(1)
         half_close(reader.connection)
         self.assertEqual(sent, reader.exactly(len(sent)))

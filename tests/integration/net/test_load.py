@@ -280,8 +280,8 @@ class Input(LoadTest):
         return b"x" * size
 
     def send_message(self, one, kind, size):
-        """Sends the first `size` bytes of the announced message. If the server closes the connection during that
-        time, it has answered before."""
+        """Sends the first `size` bytes of the announced message. If the server closes the connection while the
+        client sends, the server has sent its answer before."""
         piece = 16384
         one.connection.settimeout(SECONDS)
         with contextlib.suppress(OSError):
@@ -310,8 +310,8 @@ class Input(LoadTest):
         return threads
 
     def test_the_greediest_are_cut_and_others_are_served(self):
-        """30 clients stop just before the end of 1 MiB. So many are cut off that the rest fits, and small requests are
-        served."""
+        """30 clients stop just before the end of 1 MiB. As many requests are cut off as needed for the rest
+        to fit, and small requests are served."""
         before = self.stub.resident_kib()
         outcomes = []
         self.run_all(["websocket", "fragments", "http", "chunks", "http"] * 6, self.MIB - 65536, outcomes)
@@ -336,8 +336,8 @@ class Input(LoadTest):
 
     def test_whoever_goes_on_to_the_end_is_served(self):
         """Clients send three times the limit at once. Some of them have to wait, which they notice only as a delay. A
-        client that a loaded machine keeps from sending 16 KiB in 100 ms loses its place and may be cut off. It sends
-        again; few clients have to."""
+        client that a loaded machine keeps from sending 16 KiB in 100 ms loses its place and may be cut off. Such a
+        client sends its message again; only few clients may have to."""
         kinds = ["websocket", "fragments", "http", "chunks"] * 6
         cut = {1013, (503, b"-32000")}
         seen = []
@@ -400,7 +400,7 @@ class Input(LoadTest):
             eventually(lambda: not is_refused())
 
     def test_a_message_that_finds_zeromq_requests_at_the_bound_is_cut(self):
-        """The request over ZeroMQ, which was sent first, is served, and later requests are not refused."""
+        """The request over ZeroMQ was sent first. It is served, and later requests are not refused."""
         self.restart(**{**self.options, "input_max_total": self.MIB})
         late = self.websocket()
         with zmq.Context() as context, self.dealer(context) as one:

@@ -1,5 +1,6 @@
-"""A server in which reads of a shared word differ (differing_reads.h). A client over shared memory may be cut off or
-get wrong answers, as it could cause by itself; all others are served, and the server has no faults."""
+"""A server in which reads of a shared word differ (differing_reads.h). A client over shared memory may be cut
+off or get wrong answers, because such a client could cause both by itself. All other clients are served, and no
+sanitizer reports a fault of the server."""
 
 import os
 import random

@@ -63,8 +63,8 @@ def of_lang3():
 
 
 def of_the_peer(params_of):
-    """The arguments by position, in the order of the document. Missing arguments at the end are omitted, earlier ones
-    are `ABSENT`."""
+    """The arguments by position, in the order of the document. Missing arguments at the end are omitted;
+    earlier missing arguments are `ABSENT`."""
     calls = []
     for method, given, result in OWN:
         names = params_of[method]
@@ -77,7 +77,7 @@ ABSENT = {"$": "absent"}
 
 
 def run_tool(command, folder):
-    """The output of the command, which has to succeed."""
+    """Runs a command that must succeed, and returns its output."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, f"{Path(command[0]).name}: {(done.stdout + done.stderr).strip()[-2000:]}"
     return done.stdout

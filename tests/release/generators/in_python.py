@@ -37,8 +37,8 @@ def without_words(document):
 
 
 def send_by_position(client):
-    """The generator's clients send params by name, under changed names (`from_index` for `fromIndex`), whatever the
-    document's paramStructure. This switches its library to params by position."""
+    """The generator's clients send params by name, under changed names (`from_index` for `fromIndex`),
+    without regard to the document's paramStructure. This switches its library to params by position."""
     source = client.read_text(encoding="utf-8")
     changed = re.sub(r"@rpc_class_method\(\s*method_name=", "@rpc_class_method(by_name=False, method_name=", source)
     assert changed != source

@@ -3,7 +3,8 @@ its cells.
 
 usage: notebook.py [--write]
 
---write: keeps the outputs in the notebook. It is skipped, with the reason, if its libraries cannot be fetched.
+--write: keeps the outputs in the notebook. If the libraries of the notebook cannot be fetched, the test is
+skipped and the reason printed.
 """
 
 import argparse

@@ -41,7 +41,7 @@ UNIT_TEST(gives_the_same_memory_after_a_reset)
 {
   struct arena arena;
   arena_init(&arena);
-  arena_reset(&arena); /* of an empty one */
+  arena_reset(&arena); /* an empty arena can be reset, too */
   void *first = arena_alloc(&arena, 10);
   arena_alloc(&arena, 100000);
   arena_reset(&arena);

@@ -66,7 +66,7 @@ UNIT_TEST(grows_a_list_with_the_type_of_its_items)
   assert_in_range(moves, 2, 20);
   size_t full = capacity;
   assert_null(array_grow(items, full, &capacity, SIZE_MAX / 2));
-  assert_int_equal(capacity, full); /* the items are as they were */
+  assert_int_equal(capacity, full); /* the items are unchanged */
   assert_int_equal(items[ITEMS - 1], ITEMS - 1);
   free(items);
 }

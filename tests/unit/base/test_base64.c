@@ -1,9 +1,9 @@
-/* Built a second time without SSE2, and so without the conversion of many letters at once. */
+/* This file is also built without SSE2: then there is no conversion of many letters at once. */
 #include "base/base64.h"
 
 #include "tests/unit/unit.h"
 
-/* RFC 4648, section 10, and bytes that need the last two letters. */
+/* The examples of RFC 4648, section 10, and bytes whose encoding has the last two letters of the alphabet. */
 static const struct vector {
   struct text plain;
   struct text encoded;
@@ -77,13 +77,13 @@ UNIT_TEST(encodes_in_pieces_of_three)
   test_free(decoded);
 }
 
-/* ---- beside what the RFC says of single letters ---- */
+/* ---- compared with the rules of the RFC for single letters ---- */
 
 enum { LENGTHS = 200, ALIGNMENTS = 32 };
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* Bit by bit. */
+/* Encodes bit by bit. */
 static struct text encode_slowly(const uint8_t *bytes, size_t count, char *out)
 {
   size_t letters = 0;
@@ -106,7 +106,8 @@ static void fill(uint8_t *bytes, size_t count, uint32_t seed)
   }
 }
 
-/* In memory that ends with the text and the bytes. */
+/* Decodes in memory that ends directly after the text and after the bytes, so that a sanitizer detects an
+ * access beyond them. */
 static enum jp_status decode_exactly(struct text t, size_t offset, uint8_t *out, size_t *count)
 {
   char *from = test_malloc(offset + t.len);
@@ -157,7 +158,7 @@ UNIT_TEST(accepts_only_letters_at_every_place)
   char again[COUNT * 2];
   fill(bytes, COUNT, 1);
   struct text text = encode_slowly(bytes, COUNT, letters);
-  for (size_t i = 0; i < text.len - 2; i++) { /* after them it might be padding */
+  for (size_t i = 0; i < text.len - 2; i++) { /* in the last two places the byte might be padding */
     char letter = letters[i];
     for (int byte = 0; byte < 256; byte++) {
       size_t count;

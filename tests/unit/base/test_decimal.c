@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Awkward ones: halves between two doubles, subnormals, the ends of the range, long tails. */
+/* Awkward numbers: half-way between two doubles, subnormal, at the ends of the range, and with many
+ * digits. */
 static const char awkward[] =
     "0 -0 0.0 0e999999999999 1 0.1 0.3 1e22 1e23 8.5e22 123456789012345678 9007199254740993 "
     "9007199254740992.9999999999999999999999 9007199254740993.0000000000000000000001 "
@@ -87,7 +88,7 @@ UNIT_TEST(rounds_numbers_of_any_length)
   text[0] = '7';
   memcpy(text + ZEROS, "e-99999", 8);
   assert_true(decimal_to_double((struct text){text, ZEROS + 7}) == 7.0);
-  /* And in the other direction. */
+  /* Many zeros after the point, compensated by the exponent. */
   memset(text, '0', ZEROS);
   text[1] = '.';
   text[ZEROS - 1] = '3';

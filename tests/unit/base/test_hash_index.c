@@ -4,7 +4,8 @@
 
 enum { HASHES = 20000 };
 
-/* Hashes that share homes (a few repeat, some differ by powers of two), against a plain array. */
+/* Compares the index with a plain array. The hashes share places: a few repeat, and some differ by powers of
+ * two. */
 static uint32_t hash_of(uint32_t i)
 {
   return i % 3 == 0 ? i / 3 % 50 : i << (i % 13);

@@ -170,7 +170,7 @@ UNIT_TEST(a_line_counts_the_lines_left_out)
   assert_matches(" \\(18446744073709551615 such lines were left out before this one\\)\n$");
 }
 
-/* Reads what is written within a second. */
+/* Reads the text that is written within a second. */
 static size_t read_lines(int fd, char *into, size_t room)
 {
   size_t length = 0;

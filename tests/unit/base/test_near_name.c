@@ -1,4 +1,4 @@
-/* base/near_name.c: the distance against a plain calculation of the whole table, and which names are near. */
+/* Compares the distance with a plain calculation of the whole table, and tests which names are near. */
 #include "base/near_name.h"
 #include "tests/unit/unit.h"
 
@@ -11,7 +11,7 @@ static unsigned least(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-/* The textbook's form: every cell of the table. */
+/* Calculates every cell of the table, as a textbook does. */
 static unsigned plain_distance(struct text a, struct text b)
 {
   unsigned cells[SHORT + 1][SHORT + 1];

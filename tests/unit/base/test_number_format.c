@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What Java's Double.toString shows since JDK 19, whose digits are the shortest that read back: so each is read
- * first. */
+/* The results of Java's Double.toString since JDK 19. Its digits are the shortest that give the same number
+ * when they are read, so each number is read first. */
 static const char doubles[] =
     "0.0 -0.0 1.0 -8.0 0.1 3.14 100.0 0.001 0.00123 9.999E-4 1.0E-4 9999999.0 "
     "9999999.999999998 1.0E7 1.23456789E7 1.0E10 1.0E15 1.0E21 1.0E22 1.0E23 2.0E23 "
@@ -56,7 +56,8 @@ static void check_double(double value)
   number_format_double(value, text);
   if (strtod(text, NULL) != value)
     fail_msg("%a is written as %s", value, text);
-  /* No decimal of fewer digits reads back: the C library's nearest ones are the reference. */
+  /* Checks that no decimal with fewer digits reads back as the value. The C library makes the decimals that
+   * are nearest to the value. */
   for (int digits = 1; digits < (int)count_digits(text) && digits < 17; digits++) {
     char shorter[48];
     snprintf(shorter, sizeof shorter, "%.*e", digits - 1, value);

@@ -1,4 +1,4 @@
-/* Which chances to poll are used, and for how long. */
+/* Tests which chances to poll are used, and for how long. */
 #include "base/spin_policy.h"
 #include "tests/unit/unit.h"
 
@@ -13,7 +13,7 @@ enum {
 
 static const struct spin_limits LIMITS = {.usual_ns = SPIN_NS, .rare_ns = SPIN_LONG_NS, .pause_ns = SPIN_NS};
 
-/* Of so many chances, the number that is used if each ends like this. */
+/* Offers `chances` chances to poll, and returns how many are used if each poll ends in the same way. */
 static int count_polls(struct spin_policy *spin, int chances, bool found, int64_t took_ns, int64_t pause_ns)
 {
   int polls = 0;
@@ -36,12 +36,12 @@ UNIT_TEST(test_a_quick_client_is_always_waited_for)
 UNIT_TEST(test_polling_in_vain_becomes_rare)
 {
   struct spin_policy spin = {0};
-  /* The first two, then one of 2, 4, 8, 16, 32, 64, and of 128 for good. */
+  /* The first two chances are used, then one of 2, 4, 8, 16, 32 and 64, and from then on one of 128. */
   assert_int_equal(count_polls(&spin, 128, false, SPIN_LONG_NS, PAUSE_NS), 8);
   assert_int_equal(count_polls(&spin, 128 * 10, false, SPIN_LONG_NS, PAUSE_NS), 10);
 }
 
-/* Not even if a message was found. */
+/* This holds even if a message was found. */
 UNIT_TEST(test_other_threads_get_the_processor)
 {
   struct spin_policy spin = {0};

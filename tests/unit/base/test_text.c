@@ -141,7 +141,7 @@ UNIT_TEST(formats_and_cuts_between_characters)
     if (size >= sizeof whole) {
       assert_string_equal(out, whole);
     } else {
-      assert_true(length + 4 >= size); /* of the character at the cut, three bytes at most are left out */
+      assert_true(length + 4 >= size); /* the cut leaves out at most three bytes of a character */
       assert_true(text_ends_with(text_of(out), TEXT("...")));
       assert_memory_equal(out, whole, length - 3);
     }

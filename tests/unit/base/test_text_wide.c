@@ -1,4 +1,4 @@
-/* Texts of many bytes, against functions that read one character after the other. */
+/* Compares the functions for texts of many bytes with functions that read one character after the other. */
 #include "base/text.h"
 
 #include "tests/unit/unit.h"
@@ -20,7 +20,7 @@ static size_t encode(uint32_t c, char *out)
   return length;
 }
 
-/* The character that the text begins with: its length, 0 where it has none that is well formed. */
+/* Returns the length of the first character; 0: the text does not begin with a well-formed character. */
 static size_t decode(struct text t, uint32_t *c)
 {
   const unsigned char *p = (const unsigned char *)t.data;
@@ -90,7 +90,7 @@ static void compare_valid(const char *bytes, size_t count)
   test_free(copy);
 }
 
-/* There and back; neither reads or writes a byte too many. */
+/* Converts a text to UTF-16 and back. Neither conversion reads or writes a byte too many. */
 static void compare_units(const uint16_t *units, size_t count)
 {
   static char wanted_bytes[BYTES_MAX];
@@ -220,7 +220,7 @@ static uint32_t next_random(uint32_t *seed)
   return *seed >> 16;
 }
 
-/* Runs of units out of a few ranges, as texts of many scripts have them. */
+/* Texts of several scripts: runs of units of one range each. */
 UNIT_TEST(converts_texts_of_many_scripts)
 {
   static const struct {

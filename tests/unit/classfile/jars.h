@@ -40,7 +40,7 @@ static inline struct buffer jars_make_class(const char *name, unsigned char majo
 
 static inline void jars_add(zip_t *jar, const char *path, const void *bytes, size_t size)
 {
-  void *copy = size == 0 ? NULL : malloc(size); /* libzip does not free an empty one */
+  void *copy = size == 0 ? NULL : malloc(size); /* libzip does not free an empty copy */
   if (size > 0) {
     assert_non_null(copy);
     memcpy(copy, bytes, size);

@@ -126,7 +126,8 @@ UNIT_TEST(test_class_path_of_a_jar)
   files_make_folder(folder, "lib");
   snprintf(path, sizeof path, "%s/lib/b c.jar", folder);
   zip_t *jar = jars_create(path);
-  jars_add_text(jar, "META-INF/MANIFEST.MF", "Class-Path: ../a.jar b%20c.jar\n"); /* round in a circle */
+  /* the class path has a circle: this jar names itself */
+  jars_add_text(jar, "META-INF/MANIFEST.MF", "Class-Path: ../a.jar b%20c.jar\n");
   jars_add_class(jar, "p/B.class", "p/B", 50);
   jars_close(jar);
   snprintf(path, sizeof path, "%s/a.jar", folder);
@@ -151,7 +152,7 @@ UNIT_TEST(test_odd_folders)
   files_make_folder(folder, "p");
   files_make_folder(folder, ".hidden");
   snprintf(path, sizeof path, "%s/p/round", folder);
-  assert_int_equal(symlink("..", path), 0); /* without end */
+  assert_int_equal(symlink("..", path), 0); /* the folder contains itself */
   snprintf(path, sizeof path, "%s/p/nowhere.class", folder);
   assert_int_equal(symlink("missing", path), 0);
   snprintf(path, sizeof path, "%s/p/Pipe.class", folder);
@@ -176,7 +177,7 @@ UNIT_TEST(test_no_jdk)
   struct catalog *catalog = open_catalog(TEST_CLASSES, folder);
   const struct catalog_tables *tables;
   struct jp_error error;
-  for (int i = 0; i < 2; i++) { /* it is tried again */
+  for (int i = 0; i < 2; i++) { /* the second time reading is tried again */
     assert_int_equal(catalog_load(catalog, &tables, &error), JP_NOT_FOUND);
     assert_non_null(strstr(error.text, folder));
     assert_non_null(strstr(error.text, "lib/libjimage.so"));
@@ -281,7 +282,7 @@ UNIT_TEST(no_name_leads_out_of_the_class_path)
   const char *rest = names;
   char name[UNIT_WORD_MAX];
   for (bool more = true; more;) {
-    more = unit_next_word(&rest, name); /* at the end an empty name, too */
+    more = unit_next_word(&rest, name); /* the last name is empty */
     struct catalog_excerpt *excerpt = open_excerpt(catalog, CATALOG_NESTED, name);
     assert_int_equal(catalog_excerpt_tables(excerpt)->class_count, 0);
     catalog_excerpt_close(excerpt);
@@ -452,7 +453,8 @@ UNIT_TEST(names_are_similar_by_few_edits_or_their_last_part)
     bool is_like;
   } cases[] = {
       {"meta.fixtures.Shapes", "Shapes", 1, "meta.fixtures.Shapes", true},
-      {"META.Fixtures.sHAPES", "sHAPES", 1, "meta.fixtures.Shapes", true}, /* of the edits the case is none */
+      /* a change of case does not count as an edit */
+      {"META.Fixtures.sHAPES", "sHAPES", 1, "meta.fixtures.Shapes", true},
       {"meta.fixtures.hapes", "hapes", 1, "meta.fixtures.Shapes", true},
       {"meta.fixtures.Sqhapes", "Sqhapes", 1, "meta.fixtures.Shapes", true},
       {"meta.fixtures.Shaqes", "Shaqes", 1, "meta.fixtures.Shapes", true},
@@ -482,8 +484,9 @@ UNIT_TEST(names_are_similar_by_few_edits_or_their_last_part)
   catalog_destroy(catalog);
 }
 
-/* Folders may be large: they are not walked for each unknown name. A new class is not seen at once (in one of the
- * rounds, since this thread may be late), but later. */
+/* Folders may be large, so they are not walked again for each unknown name. For this reason a new class is
+ * not found at once, but only later. One of the rounds has to show this, and not each of them, because this
+ * thread may be late. */
 UNIT_TEST(names_are_kept_for_a_while)
 {
   enum { TURNS = 10 };
@@ -537,7 +540,7 @@ static void make_jars(const char *folder, struct buffer *class_path)
     jars_close(jar);
     if (i % 9 == 8)
       files_write(folder, strrchr(path, '/') + 1, "no jar", 6);
-    if (i % 5 == 0) { /* only the manifest of the jar before names it */
+    if (i % 5 == 0) { /* only the manifest of the previous jar names this jar */
       snprintf(path, sizeof path, "%s/x%d.jar", folder, i);
       jar = jars_create(path);
       jars_add_class(jar, "p/X.class", "p/X", (unsigned char)(45 + i % 20));
@@ -628,7 +631,7 @@ static void *change_jars(void *argument)
   return NULL;
 }
 
-/* As jars are cut short, replaced and removed, what can be read is. */
+/* Other threads read all readable classes while jars are cut short, replaced and removed. */
 UNIT_TEST(jars_may_change_while_they_are_read)
 {
   for (int i = 0; i < 5; i++) {

@@ -21,7 +21,7 @@ static const struct class_member *find(const struct class_member *members, size_
   return NULL;
 }
 
-/* A parsed class; what it borrows lives until close_class. */
+/* A parsed class; the data that it borrows is valid until close_class. */
 struct opened {
   uint8_t *bytes;
   struct arena arena;
@@ -108,7 +108,7 @@ UNIT_TEST(test_method_parameters)
   assert_text(run->parameters[1].name, "count");
   assert_int_equal(run->parameters[1].access, 0);
   assert_text(run->parameters[2].name, "last");
-  assert_int_equal(opened.file.source_file.len, 0); /* -g:none */
+  assert_int_equal(opened.file.source_file.len, 0); /* compiled with -g:none */
   close_class(&opened);
 }
 
@@ -178,8 +178,8 @@ UNIT_TEST(test_bytes_too_many)
   test_free(bytes);
 }
 
-/* Every byte in turn becomes something else: wild indexes, counts, lengths and tags. The only requirement is that it
- * ends, and stays within its bytes. */
+/* Changes one byte at a time, at every place. As a result indexes, counts, lengths and tags are wrong. The
+ * parser only has to end, and may read no byte outside of the file. */
 UNIT_TEST(test_every_byte_changed)
 {
   static const uint8_t changes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
@@ -221,7 +221,7 @@ static const struct {
     {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\2\x07\xFF\xFF\0\x21\0\1\0\0"), "constant 65535"},
     {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\3\x01\0\0\x07\0\1\0\x21\0\2\0\0"), "empty name"},
     {TEXT("\xCA\xFE\xBA\xBE\0\0\0\x3D\0\3\x05\0\0\0\0\0\0\0\0\0\x21\0\2\0\0"),
-     "constant 2"}, /* half a long */
+     "constant 2"}, /* the entry is the second half of a long */
     {TEXT(HEAD "\xFF\xFF"), "interfaces"},
     {TEXT(HEAD "\0\1\0\1"), "constant 1"},
     {TEXT(HEAD "\0\0\xFF\xFF"), "fields"},
@@ -260,7 +260,7 @@ static const struct {
     {TEXT("\xE2\x82\xAC"), TEXT("\xE2\x82\xAC")},
     {TEXT("a\xC0\x80z"), TEXT("a\0z")},
     {TEXT("\xED\xA0\xB5\xED\xB2\xB3"), TEXT("\xF0\x9D\x92\xB3")}, /* a pair of surrogates: U+1D4B3 */
-    {TEXT("\xED\xA0\xB5x"), TEXT("\xED\xA0\xB5x")},               /* a lone one stays */
+    {TEXT("\xED\xA0\xB5x"), TEXT("\xED\xA0\xB5x")},               /* a lone surrogate is kept */
     {TEXT("\xED\xB2\xB3\xED\xA0\xB5"), TEXT("\xED\xB2\xB3\xED\xA0\xB5")},
     {TEXT("a\0b"), TEXT_ABSENT},
     {TEXT("12345678\0"), TEXT_ABSENT},

@@ -28,7 +28,7 @@ UNIT_TEST(test_which_elements_are_wildcards)
 {
   static const struct {
     const char *element;
-    const char *folder; /* NULL: the element is no wildcard */
+    const char *folder; /* NULL: the element is not a wildcard */
   } elements[] = {{"*", ""},        {"lib/*", "lib/"}, {"/*", "/"},     {"a*", NULL},
                   {"lib/a*", NULL}, {"lib/", NULL},    {"*.jar", NULL}, {"", NULL}};
   for (size_t i = 0; i < COUNT_OF(elements); i++) {

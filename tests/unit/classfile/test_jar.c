@@ -17,7 +17,7 @@ struct fixture {
 static int open_fixture(void **state)
 {
   struct fixture *fixture = test_calloc(1, sizeof *fixture);
-  log_set_level(LOG_LEVEL_ERROR); /* broken jars are warned about, as they should be */
+  log_set_level(LOG_LEVEL_ERROR); /* the warnings about broken jars are not printed */
   files_open_scratch(fixture->folder);
   snprintf(fixture->path, sizeof fixture->path, "%s/test.jar", fixture->folder);
   fixture->builder = builder_create();
@@ -51,7 +51,7 @@ static void finish(struct fixture *fixture)
   assert_int_equal(builder_finish(fixture->builder, &fixture->tables, &fixture->error), JP_OK);
 }
 
-/* The major version of a class, which shows its origin; 0: no such class. */
+/* The major version of a class, which shows its origin; 0: the class does not exist. */
 static unsigned version_of(const struct fixture *fixture, const char *name)
 {
   uint32_t found = catalog_find(&fixture->tables, text_of(name));
@@ -130,7 +130,8 @@ UNIT_TEST_WITH(test_nested, open_fixture, close_fixture)
   assert_int_equal(version_of(fixture, "p.Middle"), 54);
   assert_int_equal(version_of(fixture, "p.App"), 51);
   assert_int_equal(version_of(fixture, "p.Web"), 52);
-  assert_int_equal(version_of(fixture, "p.Twice"), 55); /* the jar's own come before those inside it */
+  /* the jar's own classes precede the classes of jars inside it */
+  assert_int_equal(version_of(fixture, "p.Twice"), 55);
   assert_int_equal(part_of(fixture, "p.Twice"), 0);
   unsigned rooted = part_of(fixture, "p.App");
   assert_int_equal(part_of(fixture, "p.Web"), rooted);
@@ -143,7 +144,8 @@ UNIT_TEST_WITH(test_nested, open_fixture, close_fixture)
                    __FILE__, __LINE__);
 }
 
-/* The application's class loader finds it there, whatever a jar before it contains. */
+/* The application's class loader finds a class in this place, even if an earlier jar contains the class in
+ * another place. */
 UNIT_TEST_WITH(test_a_jars_own_class_comes_before_a_nested_one, open_fixture, close_fixture)
 {
   struct fixture *fixture = *state;
@@ -294,7 +296,8 @@ UNIT_TEST_WITH(test_every_byte_changed, open_fixture, close_fixture)
   assert_int_equal(version_of(fixture, "p.A"), 50);
 }
 
-/* A jar with one class that is deflated, and its size. name: the class's, long enough to be worth it. */
+/* A jar with one class that is deflated, and its size. name: the name of the class, long enough to be
+ * deflated. */
 static uint8_t *make_deflated_jar(const struct fixture *fixture, const char *name, size_t *size)
 {
   char path[128];
@@ -322,7 +325,7 @@ static unsigned open_version_of(struct jar *jar, const char *path)
   return status == JP_OK ? bytes[7] : 0;
 }
 
-/* The class of a jar with one changed byte is read as it was, or not at all. */
+/* The class of a jar with one changed byte is read without a difference, or not at all. */
 static void check_open_class(struct fixture *fixture, const char *name, bool is_whole)
 {
   struct jar *jar;
@@ -354,7 +357,7 @@ UNIT_TEST_WITH(test_a_deflated_class_is_read_as_it_was_or_left_out, open_fixture
     if (fixture->tables.class_count > 0)
       assert_int_equal(fixture->tables.classes[0].major_version, 50);
   }
-  assert_int_equal(fixture->tables.class_count, 1); /* of the jar that nothing has changed */
+  assert_int_equal(fixture->tables.class_count, 1); /* the class of the unchanged jar */
   assert_true(left_out > size / 4);
   test_free(bytes);
 }

@@ -1,4 +1,5 @@
-/* Usage: test_jimage JAVA_HOME. A few classes of the image must be as that JDK's javap prints them. */
+/* Usage: test_jimage JAVA_HOME. A few classes of the image must have the members that that JDK's javap
+ * prints. */
 #include "classfile/catalog.h"
 #include "classfile/jimage.h"
 
@@ -45,8 +46,9 @@ struct member_counts {
   size_t fields;
 };
 
-/* Counts the members in javap's output: for each class a line that ends in '{', then an indented line a member (those
- * that the compiler made, too); one with parentheses is a method or constructor. */
+/* Counts the members in javap's output: each class has a line that ends in '{' and then an indented line for
+ * each member, also for a member that the compiler has made. A line with parentheses is a method or a
+ * constructor. */
 static void count_by_javap(struct member_counts counts[COUNT_OF(compared)])
 {
   char command[2048];
@@ -130,7 +132,8 @@ static bool note_name(struct text name, void *context)
   return visited->count != visited->until;
 }
 
-/* The names alone are those of the catalog; the modules of this JDK are all java.* and jdk.*. */
+/* The names without modules are the names of the catalog; the modules of this JDK are all java.* and
+ * jdk.*. */
 static void test_names(void **state)
 {
   (void)state;

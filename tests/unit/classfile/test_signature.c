@@ -86,11 +86,20 @@ static const struct {
   struct text descriptor;
   int parameters; /* -1: malformed */
 } methods[] = {
-    {TEXT("()V"), 0},       {TEXT("(I)V"), 1},  {TEXT("(IJ[[Ljava/lang/String;Z)Ljava/util/Map$Entry;"), 4},
-    {TEXT("(La<b>;)V"), 1}, /* '<' may be in a class's name (JVMS 4.2.2); it is no generic type here */
-    {TEXT("(La)b;)V"), 1},  {TEXT(""), -1},     {TEXT("I"), -1},
-    {TEXT("("), -1},        {TEXT("()"), -1},   {TEXT("(V)V"), -1},
-    {TEXT("()VV"), -1},     {TEXT("()[V"), -1}, {TEXT("(La.b;)V"), -1},
+    {TEXT("()V"), 0},
+    {TEXT("(I)V"), 1},
+    {TEXT("(IJ[[Ljava/lang/String;Z)Ljava/util/Map$Entry;"), 4},
+    /* '<' may be in a class's name (JVMS 4.2.2); it does not begin type arguments here */
+    {TEXT("(La<b>;)V"), 1},
+    {TEXT("(La)b;)V"), 1},
+    {TEXT(""), -1},
+    {TEXT("I"), -1},
+    {TEXT("("), -1},
+    {TEXT("()"), -1},
+    {TEXT("(V)V"), -1},
+    {TEXT("()VV"), -1},
+    {TEXT("()[V"), -1},
+    {TEXT("(La.b;)V"), -1},
     {TEXT("(TT;)V"), -1},
 };
 

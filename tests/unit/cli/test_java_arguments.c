@@ -9,7 +9,7 @@
 enum { WORDS_MAX = 16, TEXT_MAX = 1000 };
 
 struct expansion_case {
-  const char *file;      /* the content of {F}; NULL: no such file */
+  const char *file;      /* the content of {F}; NULL: the file does not exist */
   const char *variable;  /* NULL: not set */
   const char *arguments; /* between blanks */
   const char *words;     /* separated by '|'; an error begins with '!' */

@@ -1,5 +1,5 @@
-/* cli/ready.c: the ready file is complete, replaces the last one, leaves no trace if it cannot be written,
- * and is removed only by the peer that has written it. */
+/* cli/ready.c: the ready file is complete, replaces the previous file, leaves no trace if it cannot be
+ * written, and is removed only by the peer that has written it. */
 #include "cli/ready.h"
 #include "tests/unit/unit.h"
 
@@ -141,7 +141,7 @@ UNIT_TEST(test_a_start_removes_only_the_file_of_a_dead_peer)
   assert_int_equal(ready_init(&starting, path, &error), JP_OK);
   assert_int_equal(access(path, F_OK), 0);
   ready_fini(&starting);
-  ready_fini(&running); /* like a killed process: the file stays, its lock ends */
+  ready_fini(&running); /* has the effect of killing a peer: the file remains, and its lock ends */
   assert_int_equal(ready_init(&starting, path, &error), JP_OK);
   assert_int_not_equal(access(path, F_OK), 0);
   ready_fini(&starting);
@@ -154,7 +154,7 @@ UNIT_TEST(test_a_file_of_another_program_is_never_removed)
   FILE *file = fopen(path, "w");
   assert_non_null(file);
   assert_int_equal(fclose(file), 0);
-  assert_int_equal(ready_init(&ready, path, &error), JP_OK); /* as mktemp leaves the file */
+  assert_int_equal(ready_init(&ready, path, &error), JP_OK); /* the file is empty, as after mktemp */
   ready_fini(&ready);
   file = fopen(path, "w");
   assert_non_null(file);

@@ -154,7 +154,7 @@ static void show_list(struct buffer *out, const char *name, const char *const *i
     buffer_printf(out, i == 0 ? " %s=%s" : "|%s%s", i == 0 ? name : "", items[i]);
 }
 
-/* As passed to the transport. */
+/* Shows the addresses that are passed to the transport. */
 static void show_addresses(struct buffer *out, const char *name, const struct run_endpoints *addresses)
 {
   struct net_endpoints endpoints = endpoints_for_net(addresses);
@@ -173,7 +173,7 @@ static void show_ids(struct buffer *out, const char *name, const unsigned *ids, 
     buffer_printf(out, i == 0 ? " %s=%u" : "|%s%u", i == 0 ? name : "", ids[i]);
 }
 
-/* Shows all values that differ from those without options; for help nothing else counts. */
+/* Shows all values that differ from the defaults. If help is requested, shows only that. */
 static void show_options(const struct run_options *o, struct buffer *out)
 {
   show_flag(out, "help", o->help);
@@ -284,7 +284,7 @@ UNIT_TEST(cuts_what_an_error_shows_between_characters)
       const char *const environment[] = {"JDK_JAVA_OPTIONS", word, NULL};
       char line[400];
       struct command command;
-      snprintf(line, sizeof line, lines[i], word); /* the last one has the word in the environment */
+      snprintf(line, sizeof line, lines[i], word); /* the last line has the word in the environment */
       assert_int_equal(read_command(&command, line, is_last ? environment : NULL), JP_INVALID);
       struct text shown = text_of(command.error.text);
       if (text_valid_utf8(shown) != shown.len || memmem(shown.data, shown.len, "\xC3\xA9", 2) == NULL)
@@ -294,7 +294,7 @@ UNIT_TEST(cuts_what_an_error_shows_between_characters)
   }
 }
 
-/* tests/unit/cli/test_java_arguments.c has the forms of such files. */
+/* The forms of argument files are tested in tests/unit/cli/test_java_arguments.c. */
 UNIT_TEST(test_argument_files)
 {
   static const char content[] =
@@ -306,7 +306,8 @@ UNIT_TEST(test_argument_files)
   struct buffer out;
   buffer_init(&out);
   temporary_file_write(path, content, sizeof content - 1);
-  /* The main class is in the file, and a file is not expanded in a file: the rest are its arguments. */
+  /* The main class is in the first file. The second @FILE is not expanded: all words after the main class are
+   * its arguments. */
   snprintf(line, sizeof line, "-Xmx1g @%s @%s --name x", path, path);
   snprintf(wanted, sizeof wanted,
            " class=@not-a-file args=two|@%s|--name|x name=a b jvm=-Xmx1g|-Dx=y z|--add-opens=a/b=c", path);
@@ -362,7 +363,8 @@ UNIT_TEST(logs_oddities_that_are_no_errors)
   run_options_fini(&command.options);
 }
 
-/* Every row can be explained: a twin in the environment, words for help, a reader. */
+/* Every row of the table is complete: it has a variable in the environment, a text for help, and a function
+ * that reads the value. */
 UNIT_TEST(test_table)
 {
   for (size_t i = 0; i < run_option_count; i++) {

@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_UNIT_CLIENT_CALLBACK_FIXTURE_H
 #define JPEER_TESTS_UNIT_CLIENT_CALLBACK_FIXTURE_H
-/* A fake peer that plays a conversation word for word, and clients with callbacks. */
+/* A fake peer that follows a fixed conversation exactly, and clients with callbacks. */
 #include "client_fixture.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ struct line {
 struct play {
   const struct line *lines;
   size_t count;
-  char fault[4096]; /* the first unexpected message; "": none */
+  char fault[4096]; /* the first unexpected message; "": no message was unexpected */
 };
 
 #define PLAY(...)                                                                                            \
@@ -124,7 +124,8 @@ static inline void serve_call(void *context, struct jp_callback_call *call)
     assert_int_equal(jp_callback_return(call, &value, NULL), JP_CLIENT_OK);
 }
 
-/* given: function and context are filled in, and released if it is NULL. NULL: no options. */
+/* given: gets the fixture's function and context, and the fixture's `released` if it has none. NULL: no
+ * options. */
 static inline void object_init(struct object *object, struct jp_client *client,
                                const struct jp_callback_config *given)
 {
@@ -164,8 +165,8 @@ static inline void assert_given(const struct object *object)
     fail_msg("%s", error.text);
 }
 
-/* Starts a peer that plays the object's conversation, a client of it, and the callback. The configs are NULL
- * or as in object_init. */
+/* Starts a peer that follows the object's conversation, a client of this peer, and the callback. The configs
+ * are NULL or as in object_init. */
 static inline void begin_play(struct object *object, const struct jp_client_config *config,
                               const struct jp_callback_config *given)
 {

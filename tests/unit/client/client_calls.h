@@ -1,6 +1,6 @@
 #ifndef JPEER_TESTS_UNIT_CLIENT_CLIENT_CALLS_H
 #define JPEER_TESTS_UNIT_CLIENT_CLIENT_CALLS_H
-/* Clients, and the call that tests use if any call would do. */
+/* Clients, and a call for tests in which the kind of call does not matter. */
 #include "jpeer/client.h"
 #include "tests/unit/unit.h"
 
@@ -94,7 +94,7 @@ static inline void fixture_process_until(struct jp_client *client, const struct 
   while (tally->good + tally->closed < count) {
     if (!fixture_is_readable(client, 60000))
       fail_msg("nothing comes: %u of %u", tally->good, count);
-    (void)!jp_client_process(client, NULL); /* the completions count */
+    (void)!jp_client_process(client, NULL); /* the completions have counted the failure */
   }
 }
 

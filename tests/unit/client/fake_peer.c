@@ -152,7 +152,8 @@ static void share_memory(struct ring_end *rings, int fd, size_t ring_size)
   *rings = (struct ring_end){.fd = fd};
   check(ring_region_create(ring_size, &rings->region, &memory, NULL) == JP_OK, "ring_region_create");
   ring_region_open_peer(&rings->region, &rings->out, &rings->in);
-  check(ring_reader_sleep(&rings->in), "ring_reader_sleep"); /* nobody polls before the first read */
+  /* the peer does not poll before its first read */
+  check(ring_reader_sleep(&rings->in), "ring_reader_sleep");
   int length = snprintf(head, sizeof head,
                         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: jpeer-shm/1\r\n"
                         "Connection: Upgrade\r\njpeer-shm-ring: %zu\r\n\r\n",
@@ -331,7 +332,7 @@ static bool read_any(struct fake_connection *connection, struct text *message)
     return kind != 0;
   }
   for (;;) {
-    /* Also without input: the decoder may have read ahead. */
+    /* Called even without new input, because the decoder may have read ahead. */
     struct ws_input input = {.bytes = buffer_text(&connection->in), .used = connection->taken};
     enum ws_event event =
         ws_read(&connection->reader, connection->decoder, &input, &connection->message, MESSAGE_MAX);

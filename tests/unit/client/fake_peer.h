@@ -1,9 +1,9 @@
 #ifndef JPEER_TESTS_UNIT_CLIENT_FAKE_PEER_H
 #define JPEER_TESTS_UNIT_CLIENT_FAKE_PEER_H
 /*
- * A peer without a JVM for tests of the client library. It listens on a unix socket, shakes hands, and runs a
- * script for each connection on its own thread. A script reads and writes what it wants, and returns to close
- * the connection.
+ * A peer without a JVM for tests of the client library. It listens on a unix socket, does the handshake, and
+ * runs a script for each connection on its own thread. A script reads and writes messages, and closes the
+ * connection by returning.
  */
 #include "tests/unit/ring_end.h"
 #include "tests/unit/unit.h"
@@ -38,13 +38,13 @@ struct fake_peer *fake_peer_start_http(fake_script *script, void *context);
 const char *fake_peer_url(const struct fake_peer *peer);
 /* The number of connections so far. */
 unsigned fake_peer_connections(struct fake_peer *peer);
-/* Waits until so many connections have ended their script, and their clients can see the end. */
+/* Waits until `count` connections have ended their script, and their clients can notice the end. */
 void fake_peer_await_end(struct fake_peer *peer, unsigned count);
-/* Refuses new connections; open connections stay. */
+/* Refuses new connections; existing connections remain open. */
 void fake_peer_refuse(struct fake_peer *peer);
 /* Accepts new connections again. */
 void fake_peer_accept(struct fake_peer *peer);
-/* holds: new connections wait for the answer to their handshake, until false is set. */
+/* holds true: new connections get no answer to their handshake until this function is called with false. */
 void fake_peer_hold(struct fake_peer *peer, bool holds);
 /* Ends the connections, and waits for their threads. */
 void fake_peer_stop(struct fake_peer *peer);

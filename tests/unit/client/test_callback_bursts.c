@@ -70,7 +70,7 @@ static void check_order(struct object *object, struct jp_callback_call *call)
 
 static const struct jp_callback_config oneway = {.oneway = true};
 
-/* pending_max is below the size of the burst, and above the part that is handled at once. */
+/* pending_max is less than the events of the burst, and more than the events that are handled at once. */
 UNIT_TEST(test_a_burst_is_handled_in_pieces)
 {
   const struct jp_client_config config = {.size = sizeof config, .pending_max = 600};

@@ -30,7 +30,7 @@ static void send_event(struct fake_connection *connection, unsigned number)
 }
 
 /* Answers a request with a callback after the callback has answered, and other requests at once. The
- * listener, the first callback, gets an event for every EVENTS_EVERY-th of them. */
+ * listener, the first callback, gets an event for every EVENTS_EVERY-th request. */
 static void call_back(struct fake_connection *connection, void *context)
 {
   (void)context;
@@ -88,7 +88,7 @@ static void *give_often(void *context)
 
 static unsigned events;
 
-/* Also without a lock: on any thread, but one at a time. */
+/* The calls need no lock: they run on any thread, but only one at a time. */
 static void count_in_order(struct object *object, struct jp_callback_call *call)
 {
   int64_t number = -1;

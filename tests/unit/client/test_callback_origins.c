@@ -61,7 +61,7 @@ static void begin_script(struct script *script)
   begin_waiting(script);
 }
 
-/* Call after the waiting thread has ended. */
+/* The test calls it after the waiting thread has ended. */
 static void close_script(struct script *script)
 {
   release_and_close(&script->object);
@@ -159,7 +159,7 @@ static void wait_for_the_second(struct object *object, struct jp_callback_call *
     sem_post(&script->was_returned);
 }
 
-/* The descriptor does not show a thread the calls that the other thread runs. */
+/* The descriptor is not readable for calls that another thread runs. */
 static void *process_two(void *argument)
 {
   const struct object *object = argument;

@@ -88,7 +88,8 @@ static void count_answer(void *context, enum jp_client_status status, struct jp_
   ++*(unsigned *)context;
 }
 
-/* Only calls jp_client_process, until the request with the object is answered and the object is released. */
+/* Does nothing but call jp_client_process, until the request with the object is answered and the object is
+ * released. */
 static void send_and_release(struct object *object)
 {
   const struct jp_request request =

@@ -7,7 +7,7 @@
 
 /* ---- answers ---- */
 
-/* As programs call the library by foreign functions. */
+/* Calls the library in the way of programs that use foreign functions. */
 UNIT_TEST(test_json)
 {
   static const char text[] = "{\"method\":\"call\",\"params\":{\"type\":\"A\",\"method\":\"m\"}}";
@@ -179,7 +179,7 @@ UNIT_TEST(test_misbehaviour)
     struct misbehaviour what = cases[i];
     struct jp_client *client = fixture_open(fake_peer_start(misbehave, &what), NULL);
     fixture_assert_fails(client, what.status, what.words);
-    fixture_assert_fails(client, what.status, what.words); /* the connection stays broken */
+    fixture_assert_fails(client, what.status, what.words); /* the connection remains broken */
     assert_int_equal(jp_client_pending(client), 0);
     fixture_end(client);
   }

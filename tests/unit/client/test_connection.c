@@ -71,7 +71,7 @@ UNIT_TEST(test_silent_peer)
   assert_int_equal(listen(listener, 0), 0);
   struct jp_client_error first = {0};
   for (int i = 0; i < 3;
-       i++) { /* after the first, the queue is full, for which a unix socket has an error of its own */
+       i++) { /* after the first connection the queue is full, and a unix socket then has a different error */
     int64_t before = clock_now_ms();
     assert_int_equal(try_open(url, &config, &error), JP_CLIENT_REFUSED);
     assert_in_range(clock_now_ms() - before, 99, 60000);
@@ -152,7 +152,7 @@ UNIT_TEST(test_the_same_session)
   assert_int_equal(strlen(seen), 36);
 }
 
-/* A dead peer is tried repeatedly, but not by each call. */
+/* The client tries repeatedly to connect to a peer that does not answer, but not with each call. */
 UNIT_TEST(test_pauses)
 {
   char seen[40] = "";
@@ -167,7 +167,7 @@ UNIT_TEST(test_pauses)
   fake_peer_accept(fixture_peer);
   struct jp_client_error error;
   enum jp_client_status status = fixture_call(client, 60000, &error);
-  if (clock_now_ms() - since < 100) { /* otherwise this machine was too slow for the check */
+  if (clock_now_ms() - since < 100) { /* the check is skipped if the machine was too slow */
     assert_int_equal(status, JP_CLIENT_REFUSED);
     assert_non_null(strstr(error.text, FAKE_PEER_SCHEME ":"));
   }

@@ -17,7 +17,7 @@ static void check_child(const struct fork_guard *guard)
   assert_false(fork_guard_is_child(guard));
 }
 
-/* Also checks the guard without its page, as on a kernel without MADV_WIPEONFORK. */
+/* Checks the guard without its page, too, as on a kernel without MADV_WIPEONFORK. */
 UNIT_TEST(test_child)
 {
   struct fork_guard guard;

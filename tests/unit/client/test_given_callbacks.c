@@ -427,8 +427,8 @@ static void end_connection(struct jp_client *client)
   assert_int_equal(jp_client_call(client, &request, 60000, &answer, NULL), JP_CLIENT_CLOSED);
 }
 
-/* The peer's process may not have seen the end of its last connection, and its releases would go to a
- * connection that joined it. */
+/* The peer may not have noticed yet that the last connection of the process has ended. If a new connection
+ * joined that process, it would get the releases of the old callbacks. */
 UNIT_TEST(test_a_reconnected_process_is_another_process)
 {
   struct introductions seen = {0};
@@ -550,7 +550,7 @@ UNIT_TEST(test_a_callback_ends_when_all_its_references_are_released)
                                        ANSWER("4"))};
   begin_play(&object, NULL, NULL);
   assert_given(&object);
-  assert_given(&object); /* again: the program still holds it */
+  assert_given(&object); /* given again, because the program still holds the callback */
   const struct jp_argument argument = jp_callback_argument(object.callback);
   const struct jp_request request = jp_build_class_method_call("T", "m", JP_ARGUMENTS(argument, argument));
   struct jp_answer *answer;
@@ -594,7 +594,7 @@ UNIT_TEST(test_a_message_that_is_not_sent_gives_nothing)
 }
 
 /* The program releases the callback while Java holds it, gives it again as the same object, and releases it
- * for good. */
+ * finally. */
 UNIT_TEST(test_a_released_callback_can_be_given_again)
 {
   struct object object = {.play = PLAY(GIVES, ANSWER("1"), REQUEST_WITH("2", GIVEN("1")), ANSWER("2"),
@@ -605,7 +605,7 @@ UNIT_TEST(test_a_released_callback_can_be_given_again)
   assert_true(jp_callback_keep(object.callback));
   assert_given(&object);
   assert_int_equal(fixture_call(object.client, 60000, NULL), JP_CLIENT_OK);
-  assert_int_equal(object.released, 0); /* Java holds none; the program does */
+  assert_int_equal(object.released, 0); /* Java holds no reference, but the program does */
   jp_callback_release(object.callback);
   assert_int_equal(object.released, 1);
   close_play(&object);

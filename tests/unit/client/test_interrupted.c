@@ -138,7 +138,7 @@ UNIT_TEST(test_a_signal_ends_a_wait)
   fixture_end(client);
 }
 
-/* ---- beside other threads ---- */
+/* ---- with other threads ---- */
 
 struct call {
   struct jp_client *client;
@@ -153,7 +153,8 @@ static void *call_once(void *context)
   return NULL;
 }
 
-/* One thread reads and the other one sleeps; only the wait of the hook's thread ends. */
+/* One thread reads, and the other thread sleeps. Only the wait of the thread for which the hook returns true
+ * ends. */
 UNIT_TEST(test_the_hook_ends_the_wait_of_one_thread)
 {
   struct gate gate = {false};
@@ -169,7 +170,7 @@ UNIT_TEST(test_the_hook_ends_the_wait_of_one_thread)
   fixture_end(other.client);
 }
 
-/* A hook that takes as long as another thread's call. */
+/* The hook returns only after another thread's call has ended. */
 struct slow_hook {
   struct gate gate;
   struct jp_client *client;
@@ -204,7 +205,7 @@ UNIT_TEST(test_others_read_while_the_hook_runs)
   hook.client = open_with(fake_peer_start(answer_late, &hook.gate), wait_for_other, &hook);
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, call_from_other_thread, &hook), 0);
-  fixture_assert_call(hook.client); /* leads: it began to wait first */
+  fixture_assert_call(hook.client); /* this thread reads for both, because it began to wait first */
   pthread_join(thread, NULL);
   assert_true(hook.other_is_done);
   fixture_end(hook.client);
@@ -268,7 +269,7 @@ UNIT_TEST(test_waiting_for_room)
   fixture_end(client);
 }
 
-/* Reads all requests, and answers none. */
+/* Reads all requests, but answers no request. */
 static void read_posts(struct fake_connection *connection, void *context)
 {
   (void)context;

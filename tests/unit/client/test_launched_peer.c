@@ -1,5 +1,5 @@
-/* Peers as child processes, played by scripts: their command and environment, and children that end at
- * once. */
+/* Peers as child processes, with scripts in place of peers: their command and environment, and children that
+ * end at once. */
 #include "tests/unit/unit.h"
 
 #include "base/buffer.h"
@@ -49,7 +49,7 @@ static void keep(void *context, int descriptor, struct jp_text bytes)
   scene->length += bytes.len;
 }
 
-/* The script ends by itself, so the launch fails with that text. */
+/* The script ends without being stopped, so the launch fails with the script's text. */
 static void launch(struct scene *scene, struct jp_launch_config config, const char *text)
 {
   struct jp_peer *peer;
@@ -67,7 +67,7 @@ static void launch(struct scene *scene, struct jp_launch_config config, const ch
 
 /* ---- the command ---- */
 
-/* Prints each argument in brackets; S stands for the path of the socket, F for its folder. */
+/* Prints each argument in brackets; S is printed for the path of the socket, F for its folder. */
 #define PRINT_WORDS                                                                                          \
   "for word in \"$@\"; do case $word in unix:/*/socket) word=unix:S;; /*/jpeer-*) word=F;; esac; "           \
   "printf '[%s]' \"$word\"; done; exit 5"
@@ -183,7 +183,7 @@ UNIT_TEST(inherits_nothing_else)
   leave(&scene);
 }
 
-/* As in a program that waits for all of its children. */
+/* Behaves like a program that waits for all of its children. */
 UNIT_TEST(ends_if_other_code_has_waited)
 {
   struct scene scene;

@@ -53,7 +53,8 @@ static void process_until(struct progress *progress, unsigned done)
   assert_int_equal(progress->done, done);
 }
 
-/* Answers each request at once, except the first `context` requests: those after another request. */
+/* Answers each request at once, except the first `context` requests: the first `context` requests are
+ * answered after another request. */
 static void answer_later(struct fake_connection *connection, void *context)
 {
   unsigned left = *(unsigned *)context;
@@ -93,7 +94,7 @@ UNIT_TEST(test_timeouts)
   send_one(&progress, 100);
   send_one(&progress, 50);
   send_one(&progress, JP_FOREVER);
-  process_at_least(&progress, 1); /* or both, on a slow machine */
+  process_at_least(&progress, 1); /* on a slow machine both requests may be done */
   assert_in_range(clock_now_ms() - before, 49, 60000);
   process_until(&progress, 2);
   assert_in_range(clock_now_ms() - before, 99, 60000);
@@ -169,7 +170,7 @@ UNIT_TEST(test_pending_max)
 
 /* ---- answers in another order than the requests ---- */
 
-enum { MANY = 3000, STRIDE = 7 /* divides no number of requests below */ };
+enum { MANY = 3000, STRIDE = 7 /* STRIDE does not divide the numbers of requests below */ };
 
 struct held_request {
   struct held_requests *all;
@@ -242,7 +243,7 @@ static void release_held(struct held_requests *all)
   jp_answer_free(answer);
 }
 
-/* The next `count` completions are those of the requests numbered from `from`, in the order of the peer's
+/* The next `count` completions belong to the requests with numbers from `from` on, in the order of the peer's
  * answers. */
 static void expect_held(const struct held_requests *all, int from, int count)
 {
@@ -281,7 +282,7 @@ UNIT_TEST(completions_run_in_the_order_of_the_answers)
   end_held(all);
 }
 
-/* The queue of completions grows while completions are in it, across its end. */
+/* The queue of completions grows while the completions in it extend across the end of its ring. */
 UNIT_TEST(completions_wait_while_more_are_sent)
 {
   enum { GROUP = 100 };

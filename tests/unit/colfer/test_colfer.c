@@ -55,7 +55,7 @@ UNIT_TEST(reads_and_writes_every_kind)
   }
 }
 
-/* A list counts by its elements; the elements' type does not matter. */
+/* Only the number of elements decides whether a list is empty, not their type. */
 UNIT_TEST(leaves_out_empty_lists)
 {
   struct kinds item = {.byte = 1};
@@ -76,7 +76,7 @@ UNIT_TEST(writes_nothing_to_a_failed_buffer)
   }
 }
 
-/* Forms that no writer makes and that the reference's readers accept, too. */
+/* No writer makes these forms, but the readers of the reference implementation accept them, too. */
 UNIT_TEST(reads_numbers_that_are_longer_than_needed)
 {
   static const struct longer_form {
@@ -134,7 +134,8 @@ UNIT_TEST(refuses_invalid_messages)
       {TEXT("\x07\xff\xff\xff\xff\xff\xff\xff\xff\xff"), "binary, byte 1: a number of more than 5 bytes"},
       {TEXT("\x06\x03x\xC3y\x7f"), "text, byte 3: the text is not UTF-8 here"},
       {TEXT("\x06\x03\xED\xA0\x80\x7f"), "text, byte 2: the text is not UTF-8 here"}, /* a surrogate */
-      {TEXT("\x06\x01\xC3\xA9\x7f"), "text, byte 2: the text is not UTF-8 here"}, /* ends in a character */
+      /* the text ends inside a character */
+      {TEXT("\x06\x01\xC3\xA9\x7f"), "text, byte 2: the text is not UTF-8 here"},
       {TEXT("\x09\x02\x00\x01\xff\x7f"), "texts[1], byte 4: the text is not UTF-8 here"},
       {TEXT("\x09\x04\x00\x00\x7f"), "texts, byte 1: 4 elements, and 3 bytes are left"},
       {TEXT("\x09\x03\x00\x00\x7f"), "texts[2], byte 4: 127 bytes, and 0 are left"},
@@ -156,12 +157,12 @@ UNIT_TEST(refuses_invalid_messages)
   }
 }
 
-/* For any length of the text, and any number of bytes after it. */
+/* Tests every length of the text, and any number of bytes after it. */
 UNIT_TEST(sees_a_wrong_byte_in_every_place)
 {
   enum { LONGEST = 20, MOST_AFTER = 9 };
   for (size_t length = 1; length <= LONGEST; length++) {
-    for (size_t wrong = 0; wrong <= length; wrong++) { /* none, where it is length */
+    for (size_t wrong = 0; wrong <= length; wrong++) { /* with wrong == length no byte is wrong */
       for (size_t after = 0; after <= MOST_AFTER; after++) {
         char text[LONGEST];
         memset(text, 'x', sizeof text);
@@ -206,11 +207,11 @@ UNIT_TEST(borrows_texts)
   assert_int_equal(colfer_decode(&kinds_type, bytes, &arena, &value, NULL), JP_OK);
   assert_ptr_equal(value.text.data, bytes.data + 2);
   assert_ptr_equal(value.binary.data, bytes.data + 6);
-  assert_null(arena.first); /* which has allocated nothing */
+  assert_null(arena.first); /* decoding has allocated nothing */
   arena_fini(&arena);
 }
 
-/* depth structs, each but the last in the one before. */
+/* Appends `depth` structs, each nested in the previous struct. */
 static void append_nested(size_t depth, struct buffer *out)
 {
   for (size_t i = 1; i < depth; i++)
@@ -231,7 +232,7 @@ UNIT_TEST(limits_the_depth)
   buffer_clear(&out);
   append_nested(COLFER_DEPTH_MAX + 1, &out);
   assert_int_equal(decode_copy(&kinds_type, buffer_text(&out), &value, &error), JP_INVALID);
-  /* The path is longer than its kept part, which follows the dots directly. */
+  /* The path is too long: only its last part is kept, after three dots. */
   assert_memory_equal(error.text, "...inner.inner.", 15);
   assert_non_null(strstr(error.text, "inner.inner, byte 64: more than 64 structs inside one another"));
 

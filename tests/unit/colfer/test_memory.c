@@ -76,7 +76,8 @@ static void fill_struct(const struct colfer_type *type, const struct colfer_type
   }
 }
 
-/* Structs inside, lists of two and texts are in the arena. A struct that may be inside itself is so once more. */
+/* Makes a message whose inner structs, lists of two elements and texts are in the arena. A struct that may
+ * contain itself does so once. */
 static void *sample_struct(const struct colfer_type *type, struct arena *arena)
 {
   void *value = allocate(arena, 1, type->size);

@@ -10,7 +10,7 @@
  *   -32602 argument 0: 300: out of       (errors: the beginning of code, throwable's type and message)
  *   -32000 java.lang.ArithmeticException: / by zero
  *
- *   -32601 T: several of them [a, b]     (with the names of the loaders in the error)
+ *   -32601 T: several of them [a, b]     (the error names the loaders in brackets)
  *
  * In params, $name is replaced by the ref that an earlier case kept under that name, and ' by ".
  */

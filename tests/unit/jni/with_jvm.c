@@ -15,7 +15,7 @@ struct jvm *the_jvm;
 struct jvm_thread *the_thread;
 
 /* cmocka calls this to catch SIGSEGV and other signals during a test. HotSpot uses that signal itself, by
- * sigaction. So this definition replaces the C library's. */
+ * sigaction. For this reason this definition replaces the C library's. */
 __attribute__((visibility("default"))) sighandler_t signal(int number, sighandler_t handler)
 {
   (void)number, (void)handler;

@@ -4,8 +4,8 @@
  * Runs tests inside a JVM. One JVM for each process: each test file that needs a JVM is its own executable,
  * which JVM_MAIN ends.
  *
- * The JVM is the one of JAVA_HOME; JPEER_TEST_JVM_OPTIONS has further options, separated by blanks. The class
- * path has the test's own Java classes (tests/unit/jni/java).
+ * The JVM is in JAVA_HOME; JPEER_TEST_JVM_OPTIONS has further options, separated by blanks. The class path
+ * has the test's own Java classes (tests/unit/jni/java).
  */
 #include "jni/jvm.h"
 
@@ -28,7 +28,8 @@ extern struct jvm_thread *the_thread;
 /* run is called on a thread of the peer (jvm_spawn). Returns the process's exit status: failure also if the
  * thread had more local references than it had reserved (tests/ledger/reference_ledger.h). */
 int with_jvm(int (*run)(struct jvm *jvm, struct jvm_thread *thread));
-/* As with_jvm, without counting references, which costs each JNI call a few nanoseconds: for measurements. */
+/* The same as with_jvm, without counting references: for measurements, because counting costs a few
+ * nanoseconds for each JNI call. */
 int with_jvm_uncounted(int (*run)(struct jvm *jvm, struct jvm_thread *thread));
 
 #endif

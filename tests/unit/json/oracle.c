@@ -92,7 +92,7 @@ static bool is_same_object(struct json_value ours, const json_t *theirs, struct 
   return json_is_object(theirs) && count == json_object_size(theirs);
 }
 
-/* theirs: NULL equals nothing. */
+/* theirs: jansson's value; NULL equals no value. */
 static bool is_same(struct json_value ours, const json_t *theirs, struct arena *arena)
 {
   switch (ours.kind) {
@@ -116,7 +116,7 @@ static bool is_same(struct json_value ours, const json_t *theirs, struct arena *
   return false;
 }
 
-/* Ours is read twice: by scanning the text, and by the index of its validation. */
+/* The value of our reader is read twice: by scanning the text, and by the index of its validation. */
 static enum oracle_verdict compare_accepted(struct text message, const struct json_index *index,
                                             const json_t *theirs)
 {

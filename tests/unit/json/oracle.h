@@ -9,11 +9,12 @@
  *   - numbers beyond the range of a double (1e400)
  *   - the character U+0000 in a member's name
  *   - lone surrogates, written as escapes
- * One that it forbids, the reader refuses and jansson accepts:
+ * One thing that RFC 8259 forbids, the reader refuses and jansson accepts:
  *   - a NUL directly after a number or a word, which jansson skips
  *
- * A text that only jansson refuses must hold one of the four; if only the reader refuses it, it must stop at such a
- * NUL. Of a name that occurs twice, jansson keeps the last, so only that one is compared.
+ * A text that only jansson refuses must contain one of the first four. If only the reader refuses a text, the
+ * reader must stop at a NUL in such a place. If a name occurs twice, jansson keeps the last member, so only
+ * the last member is compared.
  *
  * Any thread. For tests and fuzzing only.
  */

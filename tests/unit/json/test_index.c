@@ -1,5 +1,5 @@
-/* A message is read in the same way with its index, with an index that ran out of room at any place, and without one.
- * */
+/* A message is read in the same way with its index, with an index that ran out of room at any place, and
+ * without an index. */
 #include "base/buffer.h"
 #include "json/reader.h"
 
@@ -45,8 +45,8 @@ static size_t check(const struct buffer *message)
   return index.count;
 }
 
-/* Repeats the piece in messages of growing length, after 0 to values_a_piece other values. So the index runs out of
- * room at each place of the piece. */
+/* Makes messages of growing length that begin with 0 to values_a_piece other values and then repeat the
+ * piece. In this way the index runs out of room at each place of the piece. */
 static void check_all_ends(const char *piece, unsigned values_a_piece)
 {
   bool was_full = false;

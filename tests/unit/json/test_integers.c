@@ -1,5 +1,5 @@
-/* Arrays of whole numbers in one go: which are checked and read, and which are left to the reader of single elements.
- * Built a second time for a machine without SSE2. */
+/* Tests which arrays of whole numbers are checked and read at once, and which are left to the reader of
+ * single elements. Built a second time for a machine without SSE2. */
 #include "base/buffer.h"
 #include "tests/unit/unit.h"
 #include "json/integers.h"
@@ -14,7 +14,7 @@ static const struct json_integers_form ints = {4, INT32_MIN, INT32_MAX};
 static const struct json_integers_form shorts = {2, INT16_MIN, INT16_MAX};
 static const struct json_integers_form bytes = {1, INT8_MIN, INT8_MAX};
 
-/* In memory of its own size, so that a sanitizer sees a read beyond it. */
+/* In memory of exactly its size, so that a sanitizer detects a read beyond it. */
 static bool read_exactly(const char *text, const struct json_integers_form *form, void *out)
 {
   size_t length = strlen(text);
@@ -51,7 +51,7 @@ UNIT_TEST(test_all_else_is_left)
   }
 }
 
-/* ---- checked beside the grammar, byte by byte ---- */
+/* ---- compared with a check of the grammar, byte by byte ---- */
 
 enum { ALIGNMENTS = 16, LONG_ENOUGH = 64 };
 
@@ -109,7 +109,7 @@ static uint32_t next_random(uint32_t *random)
   return *random = *random * 1664525u + 1013904223u;
 }
 
-/* So many numbers of 1 to `digits` digits. */
+/* `count` numbers of 1 to `digits` digits. */
 static void write_list(struct buffer *out, size_t count, unsigned digits, const char *comma, uint32_t *random)
 {
   buffer_clear(out);
@@ -125,7 +125,8 @@ static void write_list(struct buffer *out, size_t count, unsigned digits, const 
   buffer_append_char(out, ']');
 }
 
-/* Unchanged, with each byte changed, and cut off before each. The text after the bracket counts, too. */
+/* Checks a text as it is, with each byte changed, and cut off before each byte, including the bytes after the
+ * bracket. */
 static void check_changed(struct buffer *list)
 {
   static const char bytes[] = "0-, ]1e.l\"\t[\xFF";
@@ -245,7 +246,7 @@ UNIT_TEST(accepts_only_plain_integers)
     int64_t integer;
   } cases[] = {
       {"0,", 1, 0},
-      {"-0]", 0, 0}, /* another double than 0 */
+      {"-0]", 0, 0}, /* as a double -0 differs from 0 */
       {"7}", 1, 7},
       {"-120,5", 4, -120},
       {"12,", 2, 12},

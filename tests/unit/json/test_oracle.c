@@ -1,6 +1,6 @@
 /*
- * The reader against jansson, over generated texts and damaged ones. Only the differences listed in oracle.h are
- * allowed.
+ * Compares the reader with jansson, over generated texts and damaged texts. Only the differences listed in
+ * oracle.h are allowed.
  */
 #include "base/buffer.h"
 #include "tests/unit/json/oracle.h"
@@ -85,7 +85,7 @@ static void put_value(struct buffer *out, size_t depth)
     for (size_t count = below(5); count > 0; count--) {
       if (is_object && below(3) == 0)
         put_string(out);
-      else if (is_object) /* few names, so that some occur twice, and one in two spellings */
+      else if (is_object) /* few names, so that some occur twice, and one name in two spellings */
         PUT_ONE_OF(out, "\"a\"", "\"b\"", "\"\\u0061\"", "\"\"", "\"id\"", "\"params\"");
       if (is_object) {
         put_space(out);
@@ -132,7 +132,8 @@ static enum oracle_verdict compare(struct text text)
   return verdict;
 }
 
-/* damages 0: compares each generated text. Otherwise damages each text so many times, and compares it each time. */
+/* damages 0: compares each generated text. Otherwise damages each text this many times, and compares it each
+ * time. */
 static void compare_generated(uint64_t seed, int damages, size_t verdicts[ORACLE_DIFFER + 1])
 {
   struct buffer text;
@@ -158,7 +159,7 @@ UNIT_TEST(accepts_generated_texts)
   compare_generated(1, 0, verdicts);
   assert_int_equal(verdicts[ORACLE_BOTH_REFUSE], 0);
   assert_int_equal(verdicts[ORACLE_TOO_DEEP], 0);
-  /* The generator makes texts that both accept, and texts with a listed difference. */
+  /* The generator makes texts that both readers accept, and texts with a listed difference. */
   assert_true(verdicts[ORACLE_BOTH_ACCEPT] > TEXTS / 10);
   assert_true(verdicts[ORACLE_ON_THE_LIST] > TEXTS / 100);
 }

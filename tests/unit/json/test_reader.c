@@ -1,4 +1,5 @@
-/* The reader, beside test_oracle.c, which compares the kinds, members and values of many texts with jansson's. */
+/* The reader. In addition, test_oracle.c compares the kinds, members and values of many texts with
+ * jansson's. */
 #include "json/reader.h"
 
 #include "tests/unit/unit.h"
@@ -55,7 +56,7 @@ UNIT_TEST_WITH(walks_empty_containers, NULL, free_current)
 
 UNIT_TEST_WITH(skips_strings_of_every_length, NULL, free_current)
 {
-  /* The quote, and an escaped one, at every place of a word. */
+  /* A quote, and an escaped quote, at every place of a word. */
   for (int before = 0; before < 20; before++) {
     for (int after = 0; after < 20; after++) {
       char text[64];
@@ -134,7 +135,7 @@ UNIT_TEST_WITH(unescapes_strings, NULL, free_current)
   arena_fini(&arena);
 }
 
-/* Wherever the escapes are in a text that is copied many bytes at a time. */
+/* Escapes at each place of a text that is copied many bytes at a time. */
 UNIT_TEST(unescapes_in_every_place)
 {
   struct arena arena;

@@ -107,7 +107,8 @@ UNIT_TEST(refuses_every_cut_of_a_text)
     enum jp_status status = validate(text_slice(whole, 0, len), 128, TEXT_ABSENT, &fault);
     assert_int_equal(status, len == whole.len ? JP_OK : JP_INVALID);
     if (len < whole.len)
-      assert_in_range(fault.offset, len < 4 ? 0 : len - 4, len); /* less: a cut character's first byte */
+      /* if the text is cut inside a character, the fault is at the first byte of this character */
+      assert_in_range(fault.offset, len < 4 ? 0 : len - 4, len);
   }
 }
 
@@ -217,8 +218,8 @@ UNIT_TEST(keeps_apart_arrays_and_objects_at_every_level)
   buffer_fini(&text);
 }
 
-/* A fault in a long array of whole numbers is reported as in one that begins with a fraction, whose elements are
- * checked one by one. */
+/* A fault in a long array of whole numbers gets the same report as in an array that begins with a fraction,
+ * and whose elements are therefore checked one by one. */
 static void check_fault_beside_a_fraction(const char *numbers)
 {
   struct json_fault faults[2];
@@ -246,7 +247,7 @@ UNIT_TEST(reports_faults_in_long_arrays_alike)
   char text[] = "12345,-1,0,987654321098765432109876,-77,8, 9,1234567,-12345,66,5555,4,31415,-27182,0,1,2]}";
   check_fault_beside_a_fraction(text);
   for (size_t i = 1; i < sizeof text - 1;
-       i++) { /* a bracket in the place of the first would end an empty array */
+       i++) { /* a bracket in the place of the first element would end an empty array */
     char byte = text[i];
     for (size_t j = 0; j < sizeof bytes; j++) { /* the NUL, too: the text ends there */
       text[i] = bytes[j];

@@ -32,7 +32,7 @@ UNIT_TEST(escapes_characters_that_must_be_escaped)
   }
 }
 
-/* Wherever it is in a text that is scanned many bytes at a time. */
+/* Each character at each place of a text that is scanned many bytes at a time. */
 UNIT_TEST(escapes_in_every_place)
 {
   enum { LENGTH = 72 };

@@ -1,5 +1,5 @@
-/* The envelopes of JSON-RPC 2.0 and 1.1, and the interface of handlers. tests/unit/jsonrpc/test_library.c has the
- * examples of the specification. Backquotes stand for quotes. */
+/* The envelopes of JSON-RPC 2.0 and 1.1, and the interface of handlers. tests/unit/jsonrpc/test_library.c has
+ * the examples of the specification. Backquotes are replaced by quotes. */
 #include "jsonrpc/jsonrpc.h"
 
 #include "base/number.h"

@@ -1,5 +1,5 @@
-/* The public library: the examples of the specification and of jsonrpc2's README, compared as parsed JSON. Backquotes
- * stand for quotes. */
+/* The public library: the examples of the specification and of jsonrpc2's README, compared as parsed JSON.
+ * Backquotes are replaced by quotes. */
 #include "include/jpeer/jsonrpc.h"
 #include "include/jpeer/jsonrpc_jansson.h"
 
@@ -230,7 +230,7 @@ static void *run_job(void *argument)
   return NULL;
 }
 
-/* The last item first, so that the order of answers is not that of the calls. */
+/* The last item first, so that the answers have another order than the calls. */
 static void map_threads(void *context, void (*run)(void *item), void *const *items, size_t count)
 {
   struct job jobs[BATCH_MAX];
@@ -289,7 +289,8 @@ UNIT_TEST(logs_failures)
     char message[100];
     struct jp_jsonrpc_reply reply;
     snprintf(message, sizeof message, "{`jsonrpc`:`2.0`,`method`:`%s`}", cases[i].method);
-    assert_int_equal(send(&config, message, &reply), JP_JSONRPC_NO_REPLY); /* of notifications too */
+    /* the failure of a notification is logged, too */
+    assert_int_equal(send(&config, message, &reply), JP_JSONRPC_NO_REPLY);
     assert_int_equal(log.lines, (int)i + 1);
     assert_string_equal(log.last, cases[i].line);
   }
@@ -345,7 +346,7 @@ static void check_decoded(const struct jp_jsonrpc_config *config, const struct e
 {
   json_t *message = json_loads(unit_json(example->message), JSON_DECODE_ANY, NULL);
   json_t *reply;
-  if (message == NULL) { /* as a caller does if a message cannot be decoded */
+  if (message == NULL) { /* like a caller that cannot decode a message */
     reply = jp_jansson_parse_error();
   } else {
     enum jp_jsonrpc_status status = jp_jansson_handle(config, message, handle, NULL, &reply);

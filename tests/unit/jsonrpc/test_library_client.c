@@ -1,4 +1,4 @@
-/* The client side: messages that are built, answers that are matched to them. */
+/* The client side: how messages are built, and how answers are matched to requests. */
 #include "include/jpeer/jsonrpc.h"
 
 #include "tests/unit/unit.h"

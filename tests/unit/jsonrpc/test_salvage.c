@@ -51,7 +51,7 @@ UNIT_TEST(finds_the_id_after_a_lost_quote)
 {
   static const struct row lost[] = {
       {"{\"method\":\"abc,\"id\":4}", "4"},
-      {"{\"params\":{\"a\":\"abc,\"id\":3},\"x\":1}", NULL}, /* that of the params */
+      {"{\"params\":{\"a\":\"abc,\"id\":3},\"x\":1}", NULL}, /* the id of the params */
       {"{\"method\":\"abc,\"idx\":4}", NULL},
       {"[{\"method\":\"abc,\"id\":4}]", NULL},
   };
@@ -67,7 +67,7 @@ UNIT_TEST(finds_the_id_after_a_lost_quote)
   }
 }
 
-/* Every beginning of a message is walked to its own end and not beyond it; the sanitizers watch. */
+/* Each beginning of a message is read up to its end. The sanitizers find a read beyond the end. */
 UNIT_TEST(reads_no_byte_beyond_the_text)
 {
   static const char message[] =

@@ -1,5 +1,5 @@
-/* The verdicts of a judge, those that it keeps, and when a supertype of the object matters. test_run of rpc has the
- * lines of the log. */
+/* Tests the verdicts of a judge, which verdicts it keeps, and when a supertype of the object matters.
+ * tests/unit/rpc/test_run.c tests the log lines. */
 #include "judge/judge.h"
 
 #include "tests/unit/temporary_file.h"
@@ -142,7 +142,7 @@ UNIT_TEST_WITH(logged_operations_are_judged_again, set_up, tear_down)
   assert_false(judge_recall(&judge, OP_CALL, &logged, &allowed));
   assert_false(judge_has_allowed(&judge, OP_CALL, verdicts));
   memset(verdicts, 0, sizeof verdicts);
-  judge.types_are_logged = true; /* for an argument of the same operation */
+  judge.types_are_logged = true; /* the verdict on an argument of the same operation was logged */
   const struct judged_member member = make_member(OP_MEMBER_METHOD, "a.A");
   assert_int_equal(ask(&judge, OP_CALL, &member), JP_OK);
   assert_false(judge_recall(&judge, OP_CALL, &member, &allowed));
@@ -180,7 +180,7 @@ UNIT_TEST_WITH(a_supertype_is_asked_for_only_where_no_rule_names_a_class_of_the_
   member.holders = &holder;
   member.holder_count = 1;
   assert_false(judge_may_ask_supertype(&judge, OP_CALL, &member));
-  /* The kept verdict is that of the supertype that was judged instead. */
+  /* The kept verdict is the verdict on the supertype that was judged instead. */
   const struct judged_member supertype = make_member(OP_MEMBER_METHOD, "a.Open");
   member.holder_count = 0;
   assert_int_equal(judge_conclude(&judge, OP_CALL, &member, judge_evaluate(&judge, OP_CALL, &supertype),

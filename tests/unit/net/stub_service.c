@@ -64,7 +64,7 @@ static bool is_open(void *state)
   return open;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static struct rpc_waits *find_waiting(struct stub *stub, const void *thread)
 {
   struct rpc_waits *waiting = stub->waiting;

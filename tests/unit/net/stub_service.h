@@ -1,9 +1,9 @@
 #ifndef JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 #define JPEER_TESTS_UNIT_NET_STUB_SERVICE_H
 /*
- * A service without a JVM. "block" blocks until stub_release, and "wait" does so by the crew's rpc_waits. "ping" is a
- * ping, "note" a notification. "hold" blocks the watcher, and is then served by a member. All other messages are
- * echoed.
+ * A service without a JVM. "block" blocks until stub_release, and "wait" waits until stub_release by the
+ * crew's rpc_waits. "ping" is a ping, "note" a notification. "hold" blocks the watcher; a member then serves
+ * it. All other messages are echoed.
  */
 #include "rpc/service.h"
 
@@ -23,7 +23,7 @@ struct stub {
   pthread_cond_t changed;
   bool open;
   int inside;
-  struct rpc_waits waiting[STUB_WAITING_MAX]; /* thread NULL: a free place */
+  struct rpc_waits waiting[STUB_WAITING_MAX]; /* thread NULL: the element is free */
   _Atomic int threads;
   int thread_limit;
   _Atomic int clients; /* open now */
@@ -32,12 +32,12 @@ struct stub {
   _Atomic int taken_back; /* answers that were not sent (rpc_service.release_unsent) */
 };
 
-/* The stub's codec in the place of JSON-RPC, and another codec. */
+/* Two codecs of the stub: one in the place of JSON-RPC, and a second codec. */
 extern const struct rpc_codec *const stub_codecs[RPC_CODECS];
 
 /* Fills *service with the stub's functions. */
 void stub_open(struct stub *stub, int thread_limit, struct rpc_service *service);
-/* After the end of the crew: waits for the crew's threads. */
+/* Called after the end of the crew: waits for the crew's threads. */
 void stub_close(struct stub *stub);
 void stub_release(struct stub *stub);
 /* Waits until `count` calls block. */

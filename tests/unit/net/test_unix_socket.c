@@ -90,7 +90,7 @@ static void close_socket(struct unix_socket *made)
   close(made->fd);
 }
 
-/* A socket of this type, bound to the path; not listening. */
+/* Makes a socket of this type that is bound to the path and does not listen. */
 static int bind_raw(const char *path, int type)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -128,7 +128,7 @@ UNIT_TEST_WITH(a_live_socket_is_not_replaced, make_folder, remove_folder)
   assert_int_equal(listen(busy, 0), 0);
   int clients[4];
   for (size_t i = 0; i < COUNT_OF(clients); i++)
-    clients[i] = connect_raw("l"); /* until the backlog is full */
+    clients[i] = connect_raw("l"); /* connects until the backlog is full */
   assert_int_equal(clients[COUNT_OF(clients) - 1], -1);
   expect_refusal("l", "in use");
   for (size_t i = 0; i < COUNT_OF(clients); i++)
@@ -148,7 +148,7 @@ UNIT_TEST_WITH(another_file_is_not_removed, make_folder, remove_folder)
   write_file("o", "content");
   close_socket(&second);
   assert_int_not_equal(inode_of("o"), 0);
-  unix_socket_remove(&second); /* the second call does nothing */
+  unix_socket_remove(&second); /* the second call has no effect */
 }
 
 UNIT_TEST_WITH(a_held_lock_is_waited_for, make_folder, remove_folder)
@@ -156,7 +156,7 @@ UNIT_TEST_WITH(a_held_lock_is_waited_for, make_folder, remove_folder)
   int holder = open("k.lock", O_RDWR | O_CREAT, 0600);
   assert_int_equal(flock(holder, LOCK_EX), 0);
   expect_refusal("k", "another process holds k.lock");
-  close(holder); /* a lock file without a holder is no obstacle */
+  close(holder); /* a lock file without a holder does not matter */
   struct unix_socket made = bind_socket("k");
   assert_int_equal(inode_of("k.lock"), 0);
   close_socket(&made);

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-/* A value as a request would write it: a number with its suffix, true, null, or text in quotes. */
+/* Makes the value of a text in the form of a request: a number with its suffix, true, null, or text in
+ * quotes. */
 static struct op_value value_of(const char *written)
 {
   struct op_value value = {0};
@@ -78,7 +79,7 @@ UNIT_TEST(values_arrive_whole)
 {
   for (const char *letter = "BSJFD"; *letter != '\0'; letter++)
     assert_true(read_as("-7", *letter) == -7);
-  /* Rounded once: through a double it would be 16777216. */
+  /* The number is rounded once. Rounded to a double first, the result would be 16777216. */
   assert_true(read_as("16777217.0000001", 'F') == 16777218);
   assert_true(read_as("0.1f", 'D') == (double)0.1F);
   assert_true(read_as("16777217000000000000000f", 'D') ==
@@ -97,7 +98,7 @@ UNIT_TEST(minus_zero_keeps_its_sign)
   assert_false(signbit(read_as("0", 'D')));
 }
 
-/* As from a codec with binary numbers. */
+/* Values like the values of a codec with binary numbers. */
 UNIT_TEST(typed_numbers_need_no_digits)
 {
   static const struct {

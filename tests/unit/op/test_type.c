@@ -9,7 +9,8 @@
 static const char reserved_text[] = "Type name is a Java reserved keyword";
 static const char bad_text[] = "Invalid characters in type";
 
-/* The caller's text: base, dimensions, and the name as an argument and as a target, NULL: it is reserved. */
+/* The caller's text, its base and dimensions, and the name that it has as an argument and as a target. NULL:
+ * the text is reserved there. */
 static const struct type_case {
   struct text written;
   char base;
@@ -160,7 +161,7 @@ UNIT_TEST(has_255_dimensions_at_the_most)
   buffer_fini(&written);
 }
 
-/* A type as it is written in source, by Class.getName(), and as a descriptor. */
+/* A type in three forms: in source code, from Class.getName(), and as a descriptor. */
 static const struct name_case {
   struct text source;
   struct text binary;

@@ -1,6 +1,6 @@
 /*
- * Runs the files of cases/. One has settings, a policy file between two lines "---", then questions, one a
- * line:
+ * Runs the files of cases/. Each file has settings, then a policy file between two lines "---", then
+ * questions, one in each line:
  *
  *   presets NAMES        --rpc-policy-preset
  *   allow PATTERNS       --rpc-allow
@@ -16,8 +16,8 @@
  *   shows CHANNEL CLASS                         YES|NO
  *   idempotent CLASS NAME                       YES|NO
  *
- * Then every class and member in the file is judged in every way: the three early answers must never contradict the
- * full one.
+ * Then every class and member in the file is judged in every way: the three early answers must never
+ * contradict the full answer.
  */
 #include "policy/rules.h"
 #include "policy/vocabulary.h"
@@ -59,7 +59,7 @@ static unsigned word(const struct case_file *file, const struct policy_vocabular
   return value;
 }
 
-/* The number of the bit that the word stands for. */
+/* The number of the bit with this name. */
 static unsigned bit(const struct case_file *file, const struct policy_vocabulary *vocabulary,
                     const char *token)
 {

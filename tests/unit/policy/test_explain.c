@@ -2,7 +2,7 @@
 
 #include "tests/unit/temporary_file.h"
 
-/* wanted: the explanation, with %s for the file's name, twice at most. */
+/* wanted: the explanation, with at most two %s for the name of the file. */
 static void check(const char *yaml, const struct policy_question *question, const char *wanted)
 {
   temporary_file_set(temporary_path, yaml);

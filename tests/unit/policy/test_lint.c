@@ -1,4 +1,5 @@
-/* Warnings about rules: when there is one, when not, and that no rule that decides something is called unreachable. */
+/* Warnings about rules: which rules cause a warning, and that a rule that decides something is never called
+ * unreachable. */
 #include "policy/lint.h"
 #include "policy/policy.h"
 
@@ -121,7 +122,8 @@ static void note_rule(const struct policy *policy, struct policy_verdict verdict
     used[rule - 1] = true;
 }
 
-/* Judges every member of every class with a short name, as a request does. Constructors are called <init>. */
+/* Judges every member of every class with a short name in the same way as a request. Constructors are called
+ * <init>. */
 static void note_used(const struct policy *policy, bool named[RULES], bool used[RULES])
 {
   static const char *const classes[] = {"a",   "b",    "ab",    "a.a",   "a.b",   "b.a",
@@ -189,12 +191,13 @@ UNIT_TEST(test_a_rule_that_is_never_used_decides_nothing)
   }
   buffer_fini(&yaml);
   buffer_fini(&out);
-  /* Most rules that decide nothing have a warning; for the rest, several patterns together cover one. */
+  /* Most rules that decide nothing have a warning; in the other cases several patterns together cover the
+   * pattern of the rule. */
   assert_true(warned > 50);
   assert_true(warned * 10 > unused * 8);
 }
 
-/* Patterns whose comparison is slowest, and more pairs of them than are compared. */
+/* Patterns whose comparison is slowest. There are more pairs of them than are compared. */
 UNIT_TEST(test_a_large_file_ends)
 {
   struct buffer yaml;

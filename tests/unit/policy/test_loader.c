@@ -128,7 +128,7 @@ UNIT_TEST(test_limits)
     buffer_printf(&yaml, "%%TAG !a%d! b\n", i);
   expect_refused_text(&yaml, "p.yaml:17: more than 16 times '%TAG'");
 
-  /* Each level names the one before it ten times. */
+  /* Each level names the previous level ten times. */
   BUFFER_LITERAL(&yaml, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
   for (int i = 1; i < 100; i++) {
     buffer_printf(&yaml, "a%d: &a%d [", i, i);

@@ -105,7 +105,7 @@ UNIT_TEST(test_refused)
   arena_fini(&arena);
 }
 
-/* The worst names for a matcher that backtracks; one that tried every way would not end. */
+/* The worst names for a matcher that backtracks: a matcher that tries all ways would not end. */
 UNIT_TEST(test_hostile_names)
 {
   enum { LENGTH = 16 * 1024 };
@@ -149,7 +149,7 @@ UNIT_TEST(test_covering)
   unit_cases(FILES "/covering.txt", check_covering);
 }
 
-/* All words over an alphabet, by length; without those that have an empty segment. */
+/* All words over an alphabet, ordered by length, except words with an empty segment. */
 struct words {
   char (*all)[8];
   size_t count;
@@ -180,9 +180,10 @@ static struct words words_over(const char *alphabet, size_t longest)
   return words;
 }
 
-/* The oracle: each name of up to `longest` characters that a pattern matches, as a set. A pattern covers another
- * where its set holds the other's. Names need one letter that no pattern has. They have to be longer than both
- * patterns for the answer "no": is_exact. The answer "yes" is wrong with any name. */
+/* The oracle: each name of up to `longest` characters that a pattern matches, as a set. A pattern covers a
+ * second pattern if the first set contains the second set. The alphabet of the names needs one letter that is
+ * in no pattern. The answer "not covered" can be checked only if the names are longer than both patterns
+ * (is_exact). The answer "covered" is wrong as soon as one name contradicts it. */
 static void compare_with_names(const char *pattern_alphabet, size_t pattern_longest,
                                const char *name_alphabet, size_t longest, bool is_exact)
 {
@@ -226,7 +227,7 @@ UNIT_TEST(test_covering_agrees_with_the_names)
   compare_with_names("ab*?", 4, "abc.", 6, true);
 }
 
-/* Beyond the bound the answer is no. */
+/* Beyond the bound the answer is "not covered". */
 UNIT_TEST(test_covering_ends)
 {
   char general[POLICY_PATTERN_MAX];

@@ -45,7 +45,7 @@ UNIT_TEST(test_default_action)
     enum policy_action action;
     bool is_allowed;
     bool log;
-    const char *notice; /* how it begins; NULL: none */
+    const char *notice; /* the beginning of the notice; NULL: no notice */
   } cases[] = {
       {NULL, NULL, NULL, POLICY_UNSET, false, false, nothing_given},
       {NULL, NULL, NULL, POLICY_ALLOW, true, false, NULL},
@@ -114,7 +114,7 @@ UNIT_TEST(test_too_many_patterns_to_allow)
   policy_destroy(policy);
 }
 
-/* Only without any policy option: a chosen default is a policy. */
+/* This holds only without any policy option: a chosen default action is a policy, too. */
 UNIT_TEST(test_lack_of_rules)
 {
   const struct {

@@ -24,7 +24,7 @@ struct race {
   atomic_bool over;
 };
 
-/* Under each policy one of two classes is allowed: both, or none, would be a mix. */
+/* Each policy allows one of two classes. If both or neither are allowed, policies were mixed. */
 static void *retain_repeatedly(void *argument)
 {
   struct race *race = argument;

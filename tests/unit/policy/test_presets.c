@@ -7,9 +7,9 @@
  *   reviewed.txt  CLASS MEMBER...: looks as if a preset should deny it, is allowed, and was reviewed
  *   dangerous.txt CLASS MEMBER...: is in policy/dangerous.yaml, no preset denies it, and was reviewed
  *
- * A member of an exported package that looks so (suspicious_names, suspicious_types, suspicious_bases) and is neither
- * denied nor reviewed fails the test with its name: a new JDK cannot add one unnoticed. A developer then decides: a
- * line in a preset and in denied.txt, or a line in reviewed.txt.
+ * A suspicious member of an exported package (suspicious_names, suspicious_types, suspicious_bases) that is
+ * neither denied nor reviewed makes the test fail with its name, so that a new JDK cannot add such a member
+ * unnoticed. A developer then adds a line to a preset and to denied.txt, or a line to reviewed.txt.
  */
 #include "classfile/catalog.h"
 #include "policy/dangerous.h"
@@ -29,7 +29,7 @@ enum {
   REVIEWED_MAX = 2000
 };
 
-/* How a name begins; with a blank at the end, the whole of it. */
+/* The beginning of a name; with a blank at the end, the whole name. */
 static const char *const suspicious_names[] = {
     "abort",       "addExports",  "addOpens",       "addReads",      "addShutdown", "attach",
     "createMBean", "createValue", "define",         "deserial",      "destroy",     "doLookup ",
@@ -404,7 +404,7 @@ static size_t check_members(const struct catalog_class *class, const struct revi
   return unseen;
 }
 
-/* A denied member needs no review: such a line misleads. */
+/* A denied member needs no review, so a line for it would mislead. */
 static size_t check_entry(const char *class_name, const char *member)
 {
   const struct catalog_class *class = find_class(text_of(class_name));
@@ -451,7 +451,8 @@ static bool declares_allowed(const struct policy *policy, const struct catalog_c
   return false;
 }
 
-/* deny-files alone denies every member that accesses files. Other dangerous members are denied by one of the presets. */
+/* The preset deny-files, without the others, denies every member that accesses files. Other dangerous members
+ * are denied by one of the presets. */
 UNIT_TEST(test_dangerous_members_are_denied)
 {
   static struct reviewed reviewed;

@@ -45,7 +45,7 @@ static void await_another(const struct watched *watched)
   }
 }
 
-/* watched_path: the file as the policy names it. No poll would be within the test's deadline. */
+/* watched_path: the file as the policy names it. The interval of polls is longer than the test's deadline. */
 static void check_is_seen(const char *watched_path, bool is_replaced)
 {
   struct watched watched = start(watched_path, NEVER_MS);
@@ -74,7 +74,7 @@ UNIT_TEST(a_change_is_seen_when_a_file_is_written_replaced_or_linked)
   rmdir(link_folder);
 }
 
-/* Opening it would wait for a writer, and the end of the watch with it. */
+/* Opening the file would wait for a writer, and the end of the watch would wait, too. */
 UNIT_TEST(a_pipe_is_not_read_again)
 {
   temporary_file_set(path, "defaultAction: DENY\n");

@@ -38,7 +38,7 @@ UNIT_TEST(client_refuses_an_invalid_region)
   } cases[] = {
       {0, 0, RING_SIZE_MIN},                           /* not sealed */
       {F_SEAL_GROW | F_SEAL_SHRINK, 0, RING_SIZE_MIN}, /* can still be sealed */
-      {SEALS, 4096, RING_SIZE_MIN},                    /* of another size */
+      {SEALS, 4096, RING_SIZE_MIN},                    /* the file has another size */
       {SEALS, 0, 2 * RING_SIZE_MIN},                   /* the same */
       {SEALS, 0, 0},                                   /* no valid size */
       {SEALS, 0, SIZE_MAX - 4095},                     /* the same */

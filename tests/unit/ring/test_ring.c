@@ -61,7 +61,7 @@ PAIR_TEST(carries_a_message_longer_than_the_ring, RING_SIZE_MIN)
   const struct ring_notifier notifier = {count_notification, &notifications};
   assert_true(ring_reader_sleep(&pair->peer_in));
   ring_write_frame(&pair->client_out, RING_JSON, (struct text){bytes, length}, &notifier, &rest);
-  assert_int_equal(notifications, 1); /* before all of it was written */
+  assert_int_equal(notifications, 1); /* the reader was notified before the whole message was written */
   ring_reader_wake(&pair->peer_in);
   assert_int_equal(rest.len, ring_frame_size(length) - RING_SIZE_MIN);
   ring_append_frame(&rest, RING_JSON, TEXT("next"));
@@ -100,7 +100,8 @@ PAIR_TEST(stays_at_home_with_small_messages, 64 * RING_SIZE_STEP)
   assert_false(ring_writer_has_pages_to_release(&pair->client_out));
 }
 
-/* Room for twice the bytes in flight is enough, wherever they are; with more, the writer moves through the ring. */
+/* A ring with room for twice the bytes in flight is enough, at every position. With more room, the writer
+ * moves through the whole ring. */
 PAIR_TEST(stays_near_home_with_some_in_flight, 64 * RING_SIZE_STEP)
 {
   for (int i = 0; i < 600; i++)
@@ -157,8 +158,8 @@ PAIR_TEST(releases_pages_only_of_an_empty_ring, 128 * RING_SIZE_STEP)
   free(bytes);
 }
 
-/* A poll within some bytes shows the rest as more, so that the reader does not sleep; a skip frame is seen as a
- * whole. */
+/* A poll inside of a message reports that more bytes have arrived, so that the reader does not sleep. A skip
+ * frame is read as a whole. */
 PAIR_TEST(sees_no_more_than_it_polls_for, 16 * RING_SIZE_STEP)
 {
   uint32_t kind;
@@ -240,7 +241,8 @@ PAIR_TEST(numbers_of_sleeps_never_mean_polling, RING_SIZE_MIN)
   assert_true(pair_send(&pair->client_out, TEXT("a")));
 }
 
-/* As a frame that is appended whole, for each length of padding. */
+/* A frame in parts gives the same bytes as a frame that is appended as a whole, for each length of
+ * padding. */
 UNIT_TEST(makes_frames_where_they_are_written)
 {
   struct buffer whole;
@@ -271,7 +273,7 @@ static void notify_nobody(void *context)
   fail_msg("nobody sleeps");
 }
 
-/* Over the bytes of earlier rounds; each round passes the end of the ring. */
+/* Writes over the bytes of earlier rounds. Each round passes the end of the ring. */
 PAIR_TEST(writes_the_same_frames_at_once, RING_SIZE_MIN)
 {
   enum { ROUNDS = 200 };

@@ -135,7 +135,7 @@ PAIR_TEST(skips_a_whole_ring, RING_SIZE_MIN)
   assert_int_equal(next(pair, &kind, &length), RING_NOTHING);
 }
 
-/* As a writer whose reader publishes a wrong position. */
+/* Tests a writer whose reader publishes a wrong position. */
 UNIT_TEST(finds_a_wrong_position_of_the_reader)
 {
   static const uint64_t wrong[] = {25, 32, UINT64_MAX, UINT64_C(1) << 63, 15, 0};

@@ -1,5 +1,5 @@
-/* Two threads on one mapping, which sleep until a notification; a lost one fails the test. Under TSan it shows
- * whether the positions order the bytes. */
+/* Two threads on one mapping, which sleep until a notification. A lost notification makes the test fail. TSan
+ * reports a race if the positions do not order the accesses to the bytes. */
 #include "tests/unit/await.h"
 #include "tests/unit/ring/pair.h"
 
@@ -13,7 +13,7 @@ struct side {
   struct ring_writer *out;
   struct ring_reader *in;
   int socket;
-  struct buffer rest; /* bytes that have no room yet */
+  struct buffer rest; /* bytes for which the ring has no room yet */
   size_t sent;        /* of rest */
 };
 
@@ -61,7 +61,8 @@ static void wait_for_more(struct side *side, unsigned polls)
   ring_writer_wake(side->out);
 }
 
-/* Reads one message; false if it has not arrived as a whole. *length and *have keep the state between calls. */
+/* Reads one message; false if it has not arrived as a whole. *length and *have keep the state of an
+ * incomplete message between calls. */
 static bool receive(struct side *side, char *into, size_t *length, size_t *have)
 {
   uint32_t kind;

@@ -28,7 +28,7 @@ static enum rpc_pushed find_obstacle(const struct rpc_duplex *duplex, enum rpc_p
   return duplex->has_no_room && kind != RPC_PUSH_ANSWER ? RPC_PUSH_NO_ROOM : RPC_PUSHED;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void keep_sent(struct rpc_duplex *duplex, char kind, struct text message)
 {
   buffer_append_char(&duplex->sent, kind);
@@ -169,7 +169,7 @@ enum rpc_received bench_receive_text(struct rpc_duplex *duplex, const char *mess
   return taken;
 }
 
-/* Under the lock; NULL: nothing was sent. */
+/* The caller holds the lock. NULL: nothing was sent. */
 static char *cut_first(struct rpc_duplex *duplex)
 {
   const char *end = duplex->sent.len == 0 ? NULL : memchr(duplex->sent.data, '\n', duplex->sent.len);

@@ -2,7 +2,7 @@
 #define JPEER_TESTS_UNIT_RPC_CALLBACK_BENCH_H
 /*
  * The peer's service over the stubs of jni, with clients that can be called. Messages that the peer sends to
- * a client are kept for the test, and the test hands in messages as a transport does.
+ * a client are kept for the test, and the test passes messages to the service like a transport.
  */
 #include "rpc/callbacks/callbacks.h"
 #include "service_bench.h"
@@ -24,12 +24,13 @@ struct rpc_duplex {
   bool is_closed;
   size_t answer_max;      /* of an answer to a nested request; 0: any */
   size_t too_long;        /* messages of this length never fit; 0: all do */
-  _Atomic int calls_open; /* sent and not settled */
-  _Atomic int opened;     /* and not closed */
+  _Atomic int calls_open; /* calls that were sent and are not settled */
+  _Atomic int opened;     /* calls that were opened and are not closed */
 };
 
-/* The client of a test, and cmocka's fixtures for it over a class C that keeps its arguments. In the
- * second fixture the client gives the callback 7, whose proxy is released last, as it may be in Java. */
+/* The client of a test, and cmocka's fixtures for it over a class C that keeps its arguments. In the second
+ * fixture the client gives the callback 7. Its proxy is released at the very end, which may happen in Java,
+ * too. */
 extern struct rpc_duplex *duplex;
 extern uint64_t proxy_of_7; /* 0: not given, or the test releases it */
 int duplex_set_up(void **state);
@@ -37,11 +38,12 @@ int duplex_set_up_with_7(void **state);
 int duplex_tear_down(void **state);
 
 struct rpc_duplex *bench_connect(struct service_bench *bench);
-/* Another client of the same session's name; NULL: none. */
+/* Connects a client with the session of this name; NULL: without a name. */
 struct rpc_duplex *bench_connect_named(struct service_bench *bench, const char *peer_id);
-/* Closes the client, if it is not closed yet, and frees the connection, which must not be used afterwards. */
+/* Closes the client, if it is not closed yet, and frees the connection. The connection must not be used
+ * afterwards. */
 void bench_disconnect(struct rpc_duplex *duplex);
-/* Closes the client only; the connection stays. */
+/* Closes only the client, not the connection. */
 void bench_close_client(struct rpc_duplex *duplex);
 
 /* Serves a request that gives an object of the ID, and makes a proxy of it; returns its number. */
@@ -49,13 +51,14 @@ uint64_t bench_give(struct rpc_duplex *duplex, int64_t id);
 /* Serves a message; the answer is in the bench's out. */
 enum rpc_served bench_serve_from(struct rpc_duplex *duplex, const char *message);
 
-/* Hands in a message of the client. An answer of `receive` for the client counts as sent. */
+/* Passes a message of the client to the service. If `receive` makes an answer for the client, this answer
+ * counts as sent. */
 enum rpc_received bench_receive(struct rpc_duplex *duplex, struct buffer *message);
 enum rpc_received bench_receive_text(struct rpc_duplex *duplex, const char *message);
 /* Waits for the next message that is sent, and removes it: "C{...}" a call, "E" an event, "A" an answer,
  * "N" a notice, "R" a refusal by `receive`. The caller frees it with free. */
 char *bench_read_sent(struct rpc_duplex *duplex);
-/* Fails if the next message is another, or none was sent yet. */
+/* Fails if the next message is another message, or no message was sent yet. */
 void assert_sent(struct rpc_duplex *duplex, const char *wanted);
 void assert_nothing_sent(struct rpc_duplex *duplex);
 

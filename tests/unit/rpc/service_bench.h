@@ -65,7 +65,7 @@ struct service_bench {
   struct rpc_peer *peer;
   const struct rpc_service *service;
   struct lent_worker lent;
-  struct rpc_client *client; /* the test's own, if it has one */
+  struct rpc_client *client; /* the test's own configuration, if it has one */
   struct buffer out;         /* the last answer */
   struct rpc_stream stream;
   bool has_sweeper;
@@ -79,7 +79,8 @@ struct service_bench_options {
   size_t sessions_per_address; /* 0: all of them */
   bool compat_pal;
   size_t callbacks_max; /* 0: 4 */
-  bool without_sweeper; /* sessions that are left to the sweeper stay to be counted */
+  /* sessions that are left to the sweeper are not removed, so that they can be counted */
+  bool without_sweeper;
 };
 
 /* The test's own, which bench_tear_down ends: cmocka's fixture function. */
@@ -88,7 +89,7 @@ int bench_tear_down(void **state);
 
 /* A session may have five objects. */
 struct service_bench *service_bench_create(const struct service_bench_options *options);
-/* False if something that the tests have made is left: tables of objects, frames, bodies of metadata. */
+/* True if no table of objects, no frame and no body of metadata that the tests have made is left. */
 bool service_bench_destroy(struct service_bench *bench) JP_MUST_CHECK;
 
 struct rpc_client *bench_open(const struct service_bench *bench, const struct rpc_client_info *info);
@@ -97,7 +98,7 @@ struct rpc_client *bench_open_named(const struct service_bench *bench, enum op_c
                                     const char *peer_id);
 /* Over ZeroMQ. */
 struct rpc_client *bench_open_routed(const struct service_bench *bench, const char *routing_id);
-/* True: the session has got a new name, *kept, which may be NULL. */
+/* True: the session has got a new name, which is stored in *kept if kept is not NULL. */
 bool bench_close(const struct service_bench *bench, struct rpc_client *client, struct uuid *kept);
 
 /* Leaves the answer in out. */

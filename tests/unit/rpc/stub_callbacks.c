@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Stubs of functions, of which few need all parameters. */
+/* These stubs do not use all of their parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 struct stub_callbacks stub_callbacks;

@@ -13,7 +13,7 @@ struct stub_callbacks {
   bool is_stack_short;      /* of every thread */
   _Atomic uint64_t proxies; /* made so far; their numbers */
   _Atomic int waiters;      /* made and not freed */
-  _Atomic int threads;      /* likewise */
+  _Atomic int threads;      /* made and not freed */
   const struct jvm_callback_hooks *hooks;
 };
 
@@ -37,7 +37,8 @@ struct stub_call {
 
   /* How the call ended. */
   enum stub_result result;
-  char text[512];  /* the integer or text that was answered, the error's message, or why it failed */
+  /* the integer or text of the answer, the message of the error, or the reason of the failure */
+  char text[512];
   int code;        /* of an error or a failure */
   unsigned nested; /* requests that were served */
 };

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Stubs of functions, of which few need all parameters. */
+/* These stubs do not use all of their parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { OBJECTS_MAX = 256, THREADS_MAX = 64 };
@@ -164,7 +164,7 @@ enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objec
 void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
 {
   if (thread == NULL)
-    abort(); /* the rule under test: never without a thread that may use Java */
+    abort(); /* the rule under test: this is never called without a thread that may use Java */
   if (thread != stub_thread())
     atomic_fetch_add(&stub.foreign_ends, 1);
   atomic_fetch_sub(&stub.tables, 1);
@@ -242,7 +242,7 @@ void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *obj
   if (count == 0)
     abort();
   enum jp_status status = jvm_objects_delete(thread, objects, ref);
-  (void)status; /* an unknown ref is no error */
+  (void)status; /* an unknown ref is not an error */
 }
 
 size_t jvm_objects_count(const struct jvm_objects *objects)
@@ -406,7 +406,7 @@ void jvm_result_hold(struct jvm_thread *thread, struct jvm_result *result)
   result->is_global = result->object != NULL;
 }
 
-/* The stub makes no String of a text. */
+/* The stub does not convert a text to a String. */
 void jvm_release_text(struct jvm_thread *thread, struct op_shared_text *text)
 {
 }

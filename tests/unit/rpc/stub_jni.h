@@ -25,7 +25,7 @@ struct stub_member {
   bool is_unfit;     /* such a call does not fit, when it is run */
   bool adds;         /* the outcome's integer is the sum of its arguments, which have to be ints */
   bool has_receiver; /* the operation's instance has to be an object of the session */
-  bool was_resolved; /* as though the thread had cached it */
+  bool was_resolved; /* behaves as if the thread had cached the member */
 };
 
 struct stub_jni {
@@ -38,7 +38,7 @@ struct stub_jni {
   uint64_t serial;                /* of the cache of members */
   _Atomic unsigned collected;     /* calls of jvm_gc */
   void (*while_collecting)(void); /* called by jvm_gc in place of Java; NULL: nothing */
-  void (*while_counting)(void);   /* likewise, in jvm_objects_count */
+  void (*while_counting)(void);   /* called by jvm_objects_count; NULL: nothing */
   _Atomic bool are_exiting;       /* the threads of workers */
   _Atomic int frames;             /* begun and not ended */
   _Atomic int tables;             /* made and not destroyed */
@@ -48,8 +48,8 @@ struct stub_jni {
   bool meta_breaks;               /* reading fails after the first piece */
   int bodies;                     /* opened and not closed */
   unsigned missed;                /* refs that were to be released and did not exist */
-  char given_name[256];           /* of a thread, the last one; under the lock of its call */
-  _Atomic int names_given;        /* and not removed */
+  char given_name[256];           /* the last name that a thread was given; guarded by the lock of its call */
+  _Atomic int names_given;        /* names that were given and not removed */
   _Atomic bool is_interrupted;    /* the flag of all threads */
   _Atomic unsigned interrupts;    /* calls of jvm_thread_interrupt */
 };
@@ -59,7 +59,7 @@ extern struct stub_jni stub;
 /* The thread and the machine that the stubs accept: never dereferenced. */
 struct jvm_thread *stub_thread(void);
 struct jvm *stub_jvm(void);
-/* As jvm_objects_put with a new object, whose ref is then the last. */
+/* The same as jvm_objects_put with a new object. The ref of the object is then the last ref. */
 enum jp_status stub_put(struct jvm_objects *objects, struct jvm_stored *stored,
                         struct jp_error *error) JP_MUST_CHECK;
 /* Resets everything; the tables that are left are freed. */

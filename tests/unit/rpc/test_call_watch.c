@@ -106,7 +106,7 @@ UNIT_TEST_WITH(wants_a_name_once_for_a_call_that_lasts, set_up, tear_down)
   assert_true(rpc_call_wants_name(NULL, &worker, now + 11000));
   assert_false(rpc_call_wants_name(NULL, &worker, now + 13000));
   end_this_call();
-  /* the calls of a batch follow one another: each has its own second */
+  /* the calls of a batch follow one another, and the second is counted for each call */
   for (int64_t i = 0; i < 5; i++) {
     begin_call(&CALL, &REACHED);
     assert_false(rpc_call_wants_name(NULL, &worker, now + 20000 + 900 * i));
@@ -144,7 +144,7 @@ UNIT_TEST_WITH(names_no_thread_whose_call_runs_elsewhere, set_up, tear_down)
 
 static const struct rpc_call_end CANCEL = {.cause = RPC_CALL_CANCELLED, .is_any = true};
 
-/* As an interrupter of the crew. */
+/* Behaves like an interrupter of the crew. */
 static bool end_held(const struct rpc_call_end *call)
 {
   char name[64];
@@ -228,7 +228,7 @@ UNIT_TEST_WITH(a_timeout_counts_from_the_arrival_of_the_message, set_up, tear_do
   begin_call(&CALL, NULL);
   assert_int_equal(110, rpc_call_find_deadline(&peer, &worker, 100, &asked));
   end_this_call();
-  /* what has waited for longer does not begin */
+  /* a request that has waited longer does not begin */
   assert_int_equal(RPC_CALL_TIMED_OUT, rpc_call_find_lateness(&worker.watch, 40, &CALL));
   assert_int_equal(RPC_CALL_RETURNS, rpc_call_find_lateness(&worker.watch, 0, &CALL));
   atomic_store(&arrived_ns, clock_now_ns());
@@ -245,7 +245,7 @@ UNIT_TEST_WITH(interrupts_no_thread_whose_call_runs_elsewhere, set_up, tear_down
   assert_int_equal(RPC_CALL_CANCELLED, end_call());
 }
 
-/* Of requests that are nested in the worker's call, the outer one first. */
+/* Of two requests that are nested in the worker's call, the outer request is first. */
 static struct rpc_call_watch nested[2];
 
 static int set_up_nested(void **state)
@@ -315,7 +315,7 @@ UNIT_TEST_WITH(a_nested_request_times_out_by_itself, set_up_nested, tear_down_ne
   assert_false(is_interrupted()); /* neither in the call around it, */
   assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
   assert_int_equal(RPC_CALL_RETURNS, end_call());
-  /* nor does what was asked for hit another call at its place */
+  /* nor does the requested interrupt reach a later call on the same thread */
   begin_call(&CALL, &REACHED);
   assert_false(interrupt_call(&end));
   begin_nested(0);
@@ -387,9 +387,9 @@ static _Atomic unsigned told, named;
 static void *call_again_and_again(void *argument)
 {
   (void)argument;
-  /* as long as the others have not come by, too */
+  /* until the other threads have passed, too */
   for (unsigned i = 0; i < CALLS || atomic_load(&told) == 0 || atomic_load(&named) == 0; i++) {
-    /* they live as long as the call */
+    /* they are valid as long as the call */
     char type[] = "some.Type";
     char member[] = "member";
     const struct operation operation = {
@@ -449,7 +449,7 @@ UNIT_TEST_WITH(no_name_outlasts_its_call_and_no_text_is_read_after_it, set_up, t
 
 /* --- calls that end while others end them --- */
 
-/* In the environment, how many cancels the race has (tests/release). */
+/* The variable in the environment with the number of cancels of the race (tests/release). */
 #define CANCELS_VARIABLE "JPEER_RACE_CANCELS"
 enum { CANCELS = 20000 };
 

@@ -1,5 +1,6 @@
-/* Clients of one message: HTTP requests without a session of their own, whose memory a worker keeps for
- * the next, and nothing else; and the sessions that only one message has used. */
+/* Tests clients of one message, and sessions that only one message has used. A client of one message is an
+ * HTTP request without a session of its own: a worker keeps its memory for the next request, but no other
+ * data. */
 #include "rpc/peer_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
@@ -12,7 +13,7 @@ enum { SESSIONS_MAX = 3 };
 #define DELETE_ALL CONTROL("delete_session", "")
 #define PING       CONTROL("ping", "")
 
-/* With a `peer-id` of its own, as ZeroMQ accepts it; digits: its last two. */
+/* With a `peer-id` of its own, as ZeroMQ accepts it; digits: the last two digits of the `peer-id`. */
 #define OF(digits, method, params)                                                                           \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"peer-id\":\"11111111-2222-3333-4444-5555555555" digits                    \
   "\",\"method\":\"" method "\",\"params\":{" params "}}"
@@ -110,7 +111,7 @@ UNIT_TEST_WITH(test_numbers_begin_again, set_up, bench_tear_down)
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-/* A message without objects does not count, whoever holds sessions. */
+/* A message without objects does not count, whichever clients hold sessions. */
 UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear_down)
 {
   static const struct rpc_session_maker maker = {0};
@@ -133,8 +134,8 @@ UNIT_TEST_WITH(test_requests_without_objects_need_no_session, set_up, bench_tear
     rpc_session_release(bench->peer->sessions, others[i], stub_thread(), 0);
 }
 
-/* A batch may name a session many times: its session stays a passing one, and can be ended for sessions of
- * other clients. */
+/* A batch may name a session many times: its session remains a passing session, and can be ended for sessions
+ * of other clients. */
 UNIT_TEST_WITH(test_a_batch_is_one_message, set_up, bench_tear_down)
 {
   static const char batch[] = "[" MAKE_OF("01") "," MAKE_OF("02") "," MAKE_OF("01") "," DELETE_OF(
@@ -160,7 +161,7 @@ UNIT_TEST_WITH(test_the_second_message_makes_a_session_an_ordinary_one, set_up, 
   check_routed(bench, "a", MAKE_OF("01"), "\"ref\":3}");
 }
 
-/* A transport that cannot send the answer cannot send the name of the session either. */
+/* A transport that cannot send the answer also cannot send the name of the session. */
 UNIT_TEST_WITH(test_a_session_whose_name_was_not_sent_ends, set_up, bench_tear_down)
 {
   struct rpc_client *client = open_client(bench);
@@ -171,7 +172,7 @@ UNIT_TEST_WITH(test_a_session_whose_name_was_not_sent_ends, set_up, bench_tear_d
   assert_int_equal(atomic_load(&stub.tables), 0);
 }
 
-/* With memory that was set aside and not used, and with memory that was. */
+/* Tests memory that was set aside and not used, and memory that was set aside and used. */
 UNIT_TEST_WITH(test_a_client_may_end_without_java, set_up, bench_tear_down)
 {
   static const char *const messages[] = {PING, ADD};

@@ -1,4 +1,4 @@
-/* The real policy in front of members of the stub: when it is asked, which verdicts are kept, and the
+/* Tests the real policy with members of the stub: when the policy is asked, which verdicts are kept, and the
  * errors. */
 #include "rpc/peer_state.h"
 #include "stub_jni.h"
@@ -132,7 +132,7 @@ UNIT_TEST_WITH(test_types_are_checked_before_the_policy_is_asked, set_up, tear_d
     .kind = OP_NULL, .type = TEXT(name)                                                                      \
   }
 
-/* As the member's own types are. */
+/* The member's own types are judged in this way, too. */
 UNIT_TEST_WITH(test_a_type_that_was_not_named_is_not_judged, set_up, tear_down)
 {
   struct op_value secret[] = {TYPED("b.Secret")};
@@ -158,7 +158,8 @@ UNIT_TEST_WITH(test_an_allowed_member_is_not_resolved_again, set_up, tear_down)
     run_request(bench, OP_CALL, "a.Calc", "add");
     assert_denied(bench, "RPC access denied: a.Calc.add via HTTP_RPC");
   }
-  assert_int_equal(stub.resolved, 1); /* the names alone were enough */
+  /* the member was not resolved again, because the names were enough for the verdict */
+  assert_int_equal(stub.resolved, 1);
   bench->client.channel = OP_CHANNEL_WEBSOCKET;
   use_policy(bench, "version: 1\ndefaultAction: ALLOW\n");
   run_request(bench, OP_CALL, "a.Calc", "add");

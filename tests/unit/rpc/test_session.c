@@ -1,4 +1,4 @@
-/* Which session a key finds, and when it ends. The test sets the time. */
+/* Tests which session belongs to a key, and when the session ends. The test sets the time. */
 #include "rpc/session.h"
 #include "stub_jni.h"
 #include "tests/unit/unit.h"
@@ -83,7 +83,7 @@ static void check_full(struct rpc_session *session, const char *flag)
   assert_int_equal(jvm_objects_count(rpc_session_objects(session)), 0);
 }
 
-/* Does what one HTTP request does that makes an object: leaves a session that nobody holds. */
+/* Leaves a session that nobody holds, as an HTTP request does that makes an object. */
 static void leave_passing_session(struct rpc_sessions *sessions, uint8_t number, int64_t now_ms)
 {
   struct op_session_key key = key_of(number);
@@ -115,7 +115,7 @@ UNIT_TEST_WITH(test_a_session_counts_from_its_first_object_to_its_last, set_up, 
   assert_int_equal(rpc_sessions_count(sessions), 1);
   assert_int_equal(jvm_objects_delete(stub_thread(), rpc_session_objects(held[0]), ref + 1), JP_OK);
   assert_int_equal(rpc_sessions_count(sessions), 0);
-  /* The same with delete_session; later objects continue with other refs. */
+  /* delete_session has the same effect, and later objects get other refs. */
   assert_int_equal(put_object(held[0]), ref + 2);
   rpc_session_clear(held[0], stub_thread());
   assert_int_equal(rpc_sessions_count(sessions), 0);
@@ -174,10 +174,10 @@ UNIT_TEST_WITH(test_sessions_of_one_request_end_for_their_address, set_up, tear_
   struct rpc_session_maker request_elsewhere = {.address = other_connection.address, .is_passing = true};
   struct rpc_session *elsewhere = acquire_as(sessions, &key_elsewhere, &request_elsewhere);
   put_object(elsewhere);
-  release_session(sessions, elsewhere, 0); /* the oldest of all, but of another address */
+  release_session(sessions, elsewhere, 0); /* this session is the oldest, but belongs to another address */
   for (uint8_t i = 1; i <= PER_ADDRESS_MAX; i++)
     leave_passing_session(sessions, i, i);
-  assert_true(is_found(sessions, 1)); /* its client has returned */
+  assert_true(is_found(sessions, 1)); /* the session's client has returned */
   struct rpc_session *held = acquire_as(sessions, NULL, &request_neighbour);
   put_object(held);
   assert_false(is_found(sessions, 2));
@@ -194,7 +194,8 @@ UNIT_TEST_WITH(test_sessions_of_one_request_end_for_their_address, set_up, tear_
   release_session(sessions, held, 0);
 }
 
-/* Sessions of sockets, and of closed connections, wait for their clients: new clients do not end them. */
+/* Sessions of sockets and of closed connections wait for their clients, and new clients do not end these
+ * sessions. */
 UNIT_TEST_WITH(test_the_session_of_a_closed_connection_stays, set_up, tear_down)
 {
   for (uint8_t i = 0; i < SESSIONS_MAX; i++) {
@@ -210,7 +211,7 @@ UNIT_TEST_WITH(test_the_session_of_a_closed_connection_stays, set_up, tear_down)
     assert_true(is_found(sessions, i));
 }
 
-/* A client that has lost its session may still have refs of it. */
+/* A client that has lost its session may still have refs of the session. */
 UNIT_TEST_WITH(test_refs_continue_after_those_of_an_ended_session, set_up, tear_down)
 {
   struct op_session_key key = key_of(1);
@@ -287,7 +288,7 @@ UNIT_TEST_WITH(test_the_longest_idle_session_ends_first, set_up, tear_down)
     put_object(held[i]);
     rpc_session_release(sessions, held[i], stub_thread(), 100 * i);
   }
-  /* The middle one returns and leaves last. */
+  /* The middle client returns, and leaves last. */
   rpc_session_release(sessions, acquire_session(sessions, &keys[1]), stub_thread(), 300);
   rpc_sessions_sweep(sessions, stub_thread(), 100 + TTL_MS);
   assert_int_equal(rpc_sessions_count(sessions), 2);
@@ -402,7 +403,7 @@ UNIT_TEST_WITH(test_the_sweeper_ends_sessions_without_a_holder, set_up, tear_dow
   rpc_session_release(sessions, held, stub_thread(), 0);
 }
 
-/* The sweeper is notified of the first session that becomes idle, and not of each, but ends them all. */
+/* The sweeper is notified only when the first session becomes idle, but ends all idle sessions. */
 UNIT_TEST_WITH(test_the_sweeper_is_notified_once, set_up, tear_down)
 {
   enum { SOON_MS = 400, PATIENCE_MS = 60000 }; /* the sessions are checked before they are due */

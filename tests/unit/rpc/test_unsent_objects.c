@@ -1,9 +1,9 @@
-/* Objects that were stored for an answer that its client never gets: none of them stays in the session. */
+/* Objects that were stored for an answer that its client never gets are removed from the session. */
 #include "rpc/peer_state.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
 
-enum { SHORT_ANSWER = 40, ROUNDS = 20 /* more objects in all than a session may hold */ };
+enum { SHORT_ANSWER = 40, ROUNDS = 20 /* together the rounds make more objects than a session may hold */ };
 
 #define FAIL  REQUEST("call", "\"type\":\"C\",\"method\":\"makeAndFail\"")
 #define QUIET "{\"jsonrpc\":\"2.0\",\"method\":\"new\",\"params\":{\"type\":\"C\"}}"
@@ -86,7 +86,7 @@ UNIT_TEST_WITH(test_a_notification, set_up, bench_tear_down)
   assert_int_equal(count_objects(bench), 0);
 }
 
-/* A list of objects, of which a later one could not be stored. */
+/* A list of objects in which a later object could not be stored. */
 UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, bench_tear_down)
 {
   check_objects(bench, MAKE, 0, MADE("1"));
@@ -95,7 +95,8 @@ UNIT_TEST_WITH(test_a_result_that_fails_half_way, set_up, bench_tear_down)
     check_objects(bench, "[" FAIL "," FAIL "]", 0, "half done");
   }
   assert_int_equal(count_objects(bench), 1);
-  check_objects(bench, "[" MAKE "," FAIL "]", 0, "half done"); /* the object of the request before stays */
+  /* the object of the previous request is kept */
+  check_objects(bench, "[" MAKE "," FAIL "]", 0, "half done");
   assert_int_equal(count_objects(bench), 2);
 }
 

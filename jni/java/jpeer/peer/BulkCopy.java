@@ -29,7 +29,7 @@ final class BulkCopy {
   }
 
   /**
-   * Makes an empty set that compares keys of the type as the map does: 1.0 and 1.00 are the same key in a
+   * Makes an empty set that compares keys in the same way as the map: 1.0 and 1.00 are the same key in a
    * TreeMap.
    */
   static Set<Object> noKeys(Map<Object, Object> map, Class<?> type) {
@@ -41,8 +41,8 @@ final class BulkCopy {
   }
 
   /**
-   * Puts entries until a key exists already; then the result is the index of that entry. Returns count if
-   * there is no such key. keyKinds, keyBits and keyObjects are as kinds, bits and objects.
+   * Puts entries until a key exists already; then the result is the index of that entry. Returns count if no
+   * key repeats. keyKinds, keyBits and keyObjects have the form of kinds, bits and objects.
    *
    * @param keys the keys so far, a set made by noKeys; null: the keys are distinct Strings
    */

@@ -22,8 +22,8 @@ final class Callback implements InvocationHandler {
   }
 
   /**
-   * Makes the handler of a new proxy. C identifies it by the number, its client by the id. Returns null if
-   * the proxy's class would exceed classesMax (0: any number).
+   * Makes the handler of a new proxy. C identifies the handler by the number, and the client identifies it by
+   * the id. Returns null if the proxy's class would exceed classesMax (0: any number).
    */
   static Callback make(CallbackKind kind, long number, long id, int classesMax) {
     Callback made = new Callback(kind, number, id);
@@ -79,7 +79,10 @@ final class Callback implements InvocationHandler {
     }
   }
 
-  /** Hash tables still have to find and remove the object after its client has ended. */
+  /**
+   * Calls the client, or answers by identity once the client has ended, because hash tables still have to
+   * find and remove the object then.
+   */
   private Object callOrAnswer(int index, int which, Object[] arguments) throws Throwable {
     if (!isReachable(number)) {
       return answerByIdentity(which, arguments);
@@ -116,7 +119,7 @@ final class Callback implements InvocationHandler {
     }
   }
 
-  /** C returns the wait itself as long as there is no result. */
+  /** C returns the Waiting object itself until the call has a result. */
   private Object await(Waiting waiting, Object first) throws Throwable {
     Object result = first;
     while (result == waiting) {

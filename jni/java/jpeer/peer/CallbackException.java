@@ -1,8 +1,8 @@
 package jpeer.peer;
 
 /**
- * Thrown by a callback without a result: its client has answered with an error, not at all, or with a value
- * that the method cannot return.
+ * Thrown by a callback without a result: its client has answered with an error, has not answered, or has
+ * answered with a value that the method cannot return.
  */
 public final class CallbackException extends RuntimeException {
   private static final long serialVersionUID = 1;

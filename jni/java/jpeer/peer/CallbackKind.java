@@ -42,7 +42,7 @@ final class CallbackKind {
   private static final Object CLASSES_LOCK = new Object();
   private static int classCount; // may still include classes of unloaded interfaces
 
-  /** Sorted by name, so that the same interfaces have one class in whatever order they were given. */
+  /** Sorted by name, so that the same interfaces have one class, in any order. */
   final Class<?>[] interfaces;
   final ClassLoader loader;
   private final Class<?> anchor; // its loader is `loader`
@@ -61,8 +61,8 @@ final class CallbackKind {
   private final Map<Method, Integer> indexes = new HashMap<>();
 
   /**
-   * overrides: names of default methods, and of methods of Object, that the client is sent. context: the
-   * class whose loader finds the further result types that C knows; null: there are none.
+   * overrides: names of default methods, and of methods of Object, whose calls are sent to the client.
+   * context: the class whose loader finds the further result types that C knows; null: there are none.
    */
   static CallbackKind make(Class<?>[] interfaces, String[] overrides, Class<?> context) throws NoSuchMethodException {
     for (Class<?> each : interfaces) {
@@ -149,7 +149,7 @@ final class CallbackKind {
     }
   }
 
-  /** The first interface whose loader finds all of them. */
+  /** The first interface whose loader finds all the interfaces. */
   private static Class<?> findAnchor(Class<?>[] interfaces) {
     for (Class<?> each : interfaces) {
       if (seesAll(each.getClassLoader(), interfaces)) {
@@ -230,12 +230,12 @@ final class CallbackKind {
         + MethodType.methodType(method.getReturnType(), method.getParameterTypes()).toMethodDescriptorString();
   }
 
-  /** Never sent, because the collector would call it at any time, on its own thread. */
+  /** A finalizer is never sent, because the collector would call it at any time, on its own thread. */
   private static boolean isFinalizer(Method method) {
     return method.getName().equals("finalize") && method.getParameterCount() == 0;
   }
 
-  /** Proxies report these as methods of Object, whichever interface declares them. */
+  /** Proxies report such a method as a method of Object, whichever interface declares it. */
   private static boolean isOfObject(Method method) {
     switch (method.getName()) {
       case "equals":
@@ -263,7 +263,7 @@ final class CallbackKind {
     }
   }
 
-  /** By its name, or by NAME/COUNT with the number of its parameters. */
+  /** True if overrides has the method's name, or NAME/COUNT with the number of its parameters. */
   private static boolean isOverridden(Method method, Set<String> overrides) {
     return overrides.contains(method.getName())
         || overrides.contains(method.getName() + "/" + method.getParameterCount());
@@ -271,7 +271,8 @@ final class CallbackKind {
 
   /**
    * True if Java itself runs a default method. Without a C frame on its stack a virtual thread can leave its
-   * carrier. Java keeps data for each such method, so this holds only for interfaces that are never unloaded.
+   * carrier. Java keeps data for each method that runs in this way, so the result is true only for interfaces
+   * that are never unloaded.
    */
   private boolean isOpen(Class<?> declaring) {
     boolean isPermanent = loader == null || loader == ClassLoader.getPlatformClassLoader()

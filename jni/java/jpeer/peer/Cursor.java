@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class Cursor {
   private static final Object[] NOTHING = {};
-  /* Further elements of a pair after key and value: this cursor, and in a kept pair the entry that it was
-   * read from. */
+  /* Further elements of a pair after key and value: this cursor, and in a kept pair also the entry from which
+   * the pair was read. */
   private static final int MARK = 2;
   private static final int ENTRY = 3;
 
@@ -46,8 +46,8 @@ final class Cursor {
   }
 
   /**
-   * Ends the turn. elements: the array of the last take, whose elements `from` to `to` were not sent; null:
-   * all were. Returns true if the peer itself made the iterator.
+   * Ends the turn. elements: the array of the last take, of which the elements `from` to `to` were not sent;
+   * null: all elements were sent. Returns true if the peer itself made the iterator.
    */
   private boolean end(Object[] elements, int from, int to) {
     try {
@@ -90,18 +90,19 @@ final class Cursor {
    * Returns at most max elements, and after them one of MORE, END, STOP, an exception or a class. An
    * exception is returned once, without elements, and only if wantsThrown.
    *
-   * The class is that of a Map.Entry. The caller then has to say whether it may be read: entries of the class
-   * `readable` become arrays of key and value, and entries of the class `opaque` are returned as they are.
-   * This also holds for entries that an earlier request has read, because that may have been another
-   * caller's, or under another policy. With `marks` the third element of such an array is this cursor, which
-   * no other array has.
+   * A class is the class of a Map.Entry. The caller then has to say whether entries of this class may be
+   * read: entries of the class `readable` become arrays of key and value, and entries of the class `opaque`
+   * are returned as they are. This also holds for entries that an earlier request has read, because that
+   * request may have been another caller's, or under another policy. With `marks` the array has a third
+   * element, this cursor, which distinguishes it from other arrays.
    */
   private Object[] take(int max, boolean wantsThrown, boolean marks, Class<?> readable, Class<?> opaque) {
     Object[] taken = new Object[max + 1];
     int count = 0;
     entries = null;
     Object next = MORE;
-    Class<?> plain = null; // of the last element that was no entry: mostly the next one's, too
+    // the class of the last element that was not an entry: usually the next element has the same class
+    Class<?> plain = null;
     try {
       while (next == MORE && count < max) {
         if (!hasMore()) {

@@ -4,8 +4,8 @@ package jpeer.peer;
  * A thread of the peer. Its only native method is also the Java caller that Class.forName, ResourceBundle,
  * loggers and MethodHandles.lookup look for; code that C calls directly has no caller.
  *
- * Application code can reach these threads, by Thread.currentThread and by reflection. So C trusts nothing here:
- * serve has no parameter, and the thread that calls it determines the work.
+ * Application code can reach these threads, by Thread.currentThread and by reflection. For this reason C does
+ * not rely on this object: serve has no parameter, and the thread that calls serve determines the work.
  */
 final class PeerThread extends Thread {
   /* 64 nested callbacks fit, at 14 KiB each. A StackOverflowError takes 5 ms with a stack of 1 MiB and 47
@@ -44,7 +44,7 @@ final class PeerThread extends Thread {
     }
   }
 
-  /** Only the thread itself may change it, because the running call may be another client's. */
+  /** Only the thread itself may change its name, because the running call may be another client's. */
   @Override
   public void setContextClassLoader(ClassLoader loader) {
     if (Thread.currentThread() != this) {

@@ -12,7 +12,7 @@ import java.util.jar.Manifest;
 
 /**
  * Finds the main class, without running any of its code. For a java.lang.Exception, C shows the user only the
- * message, and likewise for a ClassNotFoundException, which means that there is no such main class.
+ * message, and likewise for a ClassNotFoundException, which means that the main class does not exist.
  */
 final class Start {
   private Start() {
@@ -41,7 +41,7 @@ final class Start {
     return packages(attributeOfJar(path, "Add-Exports"));
   }
 
-  /** As exportsOfJar, for Add-Opens. */
+  /** The same as exportsOfJar, for Add-Opens. */
   static Object[] opensOfJar(String path) throws Exception {
     return packages(attributeOfJar(path, "Add-Opens"));
   }
@@ -86,7 +86,7 @@ final class Start {
     }
   }
 
-  /** As mainClass, for MODULE or MODULE/CLASS, a module of the boot layer. */
+  /** The same as mainClass, for MODULE or MODULE/CLASS, a module of the boot layer. */
   static Class<?> mainClassOfModule(String written) throws Exception {
     int slash = written.indexOf('/');
     String moduleName = slash < 0 ? written : written.substring(0, slash);
@@ -169,7 +169,7 @@ final class Start {
     return method != null ? method : findFreeMain(main);
   }
 
-  /** The first such method in the class or a superclass that the class has or inherits. */
+  /** The first method of this form that the class declares or inherits. */
   private static Method findFreeMain(Class<?> main, Class<?>... parameters) {
     for (Class<?> at = main; at != null; at = at.getSuperclass()) {
       for (Method method : at.getDeclaredMethods()) {

@@ -1,11 +1,12 @@
 package jpeer.peer;
 
 /**
- * A task for an executor of the application. The thread that runs it works in place of a thread of the peer,
- * which waits for the end.
+ * A task for an executor of the application. The thread that runs it works in place of a thread of the peer.
+ * That thread waits for the end of the work.
  *
- * Application code can reach these objects, keep them, run them again, and make others. So C trusts nothing here:
- * serve has no parameter, and runs the work that C has recorded for this object, once.
+ * Application code can reach these objects, keep them, run them again, and make others. For this reason C
+ * does not rely on this object: serve has no parameter, and runs the work that C has recorded for this
+ * object, once.
  */
 final class Task implements Runnable {
   private Task() {

@@ -9,7 +9,7 @@ final class Traces {
   }
 
   /**
-   * Returns two lists: the innermost frames, at most max, without the peer's own, and the names of the
+   * Returns two lists: the innermost frames, at most max, without the peer's own frames, and the names of the
    * superclasses, nearest first. Each list is its number of texts, then for each text its length and the
    * text. A number is two chars, high half first.
    */

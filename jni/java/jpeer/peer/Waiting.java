@@ -6,8 +6,8 @@ import java.util.concurrent.locks.LockSupport;
  * The wait of one thread for the answer to a callback. A virtual thread leaves its carrier while it is parked
  * here.
  *
- * Application code can reach these objects by reflection. So C trusts nothing here: it accepts the number only
- * from the object that it belongs to, and only on this thread.
+ * Application code can reach these objects by reflection. For this reason C does not trust the number: C
+ * accepts it only from the object to which it belongs, and only on this thread.
  */
 final class Waiting {
   private final Thread thread = Thread.currentThread();
@@ -21,13 +21,13 @@ final class Waiting {
 
   private volatile boolean isWoken;
 
-  /** Ends the park, or the next one if none has begun. Any thread. */
+  /** Ends the current park; if the thread is not parked, its next park returns at once. Any thread. */
   void wake() {
     isWoken = true;
     LockSupport.unpark(thread);
   }
 
-  /** Parks until wake, an interrupt (the flag stays set), or the timeout. */
+  /** Parks until wake, an interrupt (the flag remains set), or the timeout. */
   void park() {
     long end = System.nanoTime() + nanos;
     while (!isWoken && !thread.isInterrupted()) {
@@ -41,7 +41,7 @@ final class Waiting {
       }
       LockSupport.parkNanos(this, left);
     }
-    // C checks for news after this, and so sees all that happened before a wake.
+    // C checks the state of the call after this, and so finds every change that happened before a wake.
     isWoken = false;
   }
 

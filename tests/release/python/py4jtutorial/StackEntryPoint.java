@@ -1,6 +1,6 @@
 package py4jtutorial;
 
-/** What the tutorial begins with. */
+/** The class with which the tutorial begins. */
 public final class StackEntryPoint {
   private final Stack stack = new Stack();
 

@@ -3,7 +3,7 @@
 /* Refs without a client, for tests of messages. One thread. */
 #include "client/messages/client_answer.h"
 
-/* Counts sent references; `receive` fails (no memory) after `room` of them. */
+/* Counts sent references; `receive` fails (no memory) after `room` references. */
 struct stub_refs {
   struct answer_refs refs;
   size_t received;

@@ -369,7 +369,7 @@ UNIT_TEST(accepts_null_as_an_empty_answer)
   "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"void\":false,\"value\":{\"type\":\"" type                \
   "\",\"null\":false,\"value\":\"" value "\"}}}"
 
-/* Both ways have the same result. */
+/* The reader of usual answers and the general reader have the same result. */
 
 struct general {
   struct answer_reader reader;

@@ -72,7 +72,7 @@ UNIT_TEST(writes_texts)
   expect(jp_text_argument((struct jp_text){"a\0b", 3}),
          "{\"type\":\"java.lang.String\",\"value\":\"a\\u0000b\"}");
   expect(jp_string("\xF0\x9F\x98\x80"), "{\"type\":\"java.lang.String\",\"value\":\"\xF0\x9F\x98\x80\"}");
-  /* A lone surrogate of Java, as it is in answers. */
+  /* A lone surrogate of Java, in the form of answers. */
   expect(jp_string("x\xED\xA0\xBDy"), "{\"type\":\"java.lang.String\",\"value\":\"x\\ud83dy\"}");
   expect(jp_text_of_type("java.util.concurrent.TimeUnit", "SECONDS"),
          "{\"type\":\"java.util.concurrent.TimeUnit\",\"value\":\"SECONDS\"}");

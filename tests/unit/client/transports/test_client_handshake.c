@@ -64,7 +64,7 @@ static enum jp_client_status shake_hands(struct attempt *attempt, struct text pe
                          &attempt->transport, &attempt->refusal, &attempt->error);
 }
 
-/* The whole response with these descriptors is there at once. No descriptor must leak. */
+/* The whole response has arrived with these descriptors before it is read. No descriptor may leak. */
 static void expect(const char *response, const int *descriptors, size_t count, enum jp_client_status wanted,
                    enum shm_refusal refusal, const char *words)
 {
@@ -163,7 +163,8 @@ UNIT_TEST(test_wrong_sizes)
   close(fd);
 }
 
-/* Memory that could shrink would end this process, and another version would be misread. */
+/* Memory that can shrink is refused, because access would end this process. Memory of another version is
+ * refused, because it would be misread. */
 UNIT_TEST(test_wrong_memory)
 {
   enum { SIZE = RING_CONTROL_SIZE + 2 * 4096 };
@@ -184,7 +185,7 @@ UNIT_TEST(test_wrong_memory)
   close(null);
 }
 
-/* ---- to a WebSocket ---- */
+/* ---- the upgrade to a WebSocket ---- */
 
 /* The key and the accept value of RFC 6455, 1.3. */
 #define KEY       "dGhlIHNhbXBsZSBub25jZQ=="

@@ -164,7 +164,7 @@ UNIT_TEST(test_misbehaviour)
   }
 }
 
-/* As a peer with too many connections does. */
+/* Behaves like a peer with too many connections. */
 static void refuse_at_once(struct fake_connection *connection, void *context)
 {
   (void)context;

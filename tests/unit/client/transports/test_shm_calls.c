@@ -264,7 +264,7 @@ struct hostility {
   const char *words;
 };
 
-/* Claims to have written `count` more bytes, whatever the ring contains. */
+/* Claims to have written `count` more bytes, without writing them. */
 static void show(struct ring_end *rings, uint64_t count, uint64_t none)
 {
   (void)none;
@@ -333,7 +333,7 @@ UNIT_TEST(test_hostile_peers)
     expect_end(misbehave, (void *)(uintptr_t)&cases[i], cases[i].status, cases[i].words);
 }
 
-/* Only shows when the client needs room, and so checks the reader's position. */
+/* The fault is noticed only when the client needs room and checks the reader's position. */
 UNIT_TEST(test_wrong_positions_of_the_reader)
 {
   static const struct hostility cases[] = {{.act = claim_read, 1 << 20},

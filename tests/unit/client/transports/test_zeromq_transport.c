@@ -326,7 +326,7 @@ UNIT_TEST(test_misbehaviour)
     space_count = cases[i].spaces;
     struct jp_client *client = open_client(&router, cases[i].script, &config);
     fixture_assert_fails(client, cases[i].status, cases[i].words);
-    fixture_assert_fails(client, cases[i].status, cases[i].words); /* the connection stays broken */
+    fixture_assert_fails(client, cases[i].status, cases[i].words); /* the connection remains broken */
     assert_int_equal(jp_client_pending(client), 0);
     close_client(client, &router);
   }
@@ -407,7 +407,7 @@ UNIT_TEST(test_loop_and_threads)
   close_client(client, &router);
 }
 
-/* Reads after a delay, counts the messages, and answers the last one. */
+/* Reads after a delay, counts the messages, and answers the last message. */
 static void read_late(struct router *router)
 {
   size_t count = 0;

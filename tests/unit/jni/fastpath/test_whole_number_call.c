@@ -81,7 +81,7 @@ static void append_quoted(struct buffer *out, const char *text)
     buffer_append_char(out, *text == '\'' ? '"' : *text);
 }
 
-/* Sends the same requests to both sides, which must give the same answers. requests: each without its first
+/* Sends the same requests to both sides. Both must give the same answers. requests: each without its first
  * brace, and with ' for ". */
 static void check_all(const char *const *requests, size_t count, bool is_batch, size_t reply_max)
 {
@@ -168,7 +168,7 @@ UNIT_TEST(a_kept_call_lives_as_long_as_its_member)
   assert_true(last_shape()->path.call.serial == serial); /* the general path has kept the call again */
 }
 
-/* A deleted session has none of its objects, whatever was called on them before. */
+/* A deleted session has no objects any more, even if members of its objects were called before. */
 UNIT_TEST(objects_go_with_their_session)
 {
   check(CALL("1", "new", "'type':'fixtures.Calculator'"), 0);

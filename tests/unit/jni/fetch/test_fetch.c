@@ -40,7 +40,7 @@ UNIT_TEST(elements_that_do_not_fit_are_kept)
 UNIT_TEST(an_exception_is_kept_until_all_elements_are_sent)
 {
   make("'method':'throwing','args':[1]", "fixtures.Iterables$1 ref", "it");
-  session.room = 62; /* a number counts with its longest text */
+  session.room = 62; /* each number counts as its longest possible text */
   check("{'instance':$it}", "{\"elements\":[0,1],\"done\":false,\"ref\":N}");
   check("{'instance':$it}", "{\"elements\":[2],\"done\":false,\"ref\":N}");
   check("{'instance':$it}", "-32000 java.lang.IllegalStateException: not yet");
@@ -64,8 +64,8 @@ UNIT_TEST(an_element_too_long_for_any_answer_becomes_a_ref)
   session.room = 0;
 }
 
-/* A request without the option also gets elements that one with the option has left, and the other way
- * round. */
+/* A request without the option also gets elements that a request with the option has not consumed, and vice
+ * versa. */
 UNIT_TEST(pairs_are_kept_with_their_entry)
 {
   session.room = 20; /* a pair and a comma are 15 bytes */

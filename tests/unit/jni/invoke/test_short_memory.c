@@ -1,11 +1,12 @@
-/* Each allocation of an operation fails once: the result of the operation is right, or an error says that
- * memory is short. */
+/* Each allocation of an operation fails once. In each case the result of the operation is right, or its error
+ * says that memory is short. */
 #include "tests/unit/jni/members_cases.h"
 #include "tests/unit/jni/with_jvm.h"
 
 #include <stdlib.h>
 
-/* Counts the allocations of an operation down to the one that fails. 0: it has failed, or none does. */
+/* Counts down to the allocation of an operation that fails. 0: that allocation has failed, or no allocation
+ * fails. */
 static size_t until_failure;
 static bool is_running;
 
@@ -105,7 +106,7 @@ static bool mentions_memory(struct text got)
   return memmem(got.data, got.len, "memory", strlen("memory")) != NULL;
 }
 
-/* Runs an operation until none of its allocations fails any more. Returns the number of errors about
+/* Runs an operation repeatedly, until no allocation fails any more. Returns the number of errors about
  * memory. */
 static size_t check(const char *method, const char *params, const char *wanted)
 {
@@ -183,7 +184,8 @@ static int run_in_jvm(__attribute__((unused)) struct jvm *jvm,
   return UNIT_RUN(members_open, members_close);
 }
 
-/* Not JVM_MAIN, because the ledger of references also allocates, and ends the process if that fails. */
+/* JVM_MAIN is not used, because the ledger of references also allocates, and ends the process if an
+ * allocation fails. */
 int main(void)
 {
   return with_jvm_uncounted(run_in_jvm);

@@ -33,7 +33,7 @@
     members_check_all(cases_, COUNT_OF(cases_));                                                             \
   } while (0)
 
-/* Releases every object of the session, and so every loader, which the collector then frees. */
+/* Releases every object of the session, including the loaders. The collector then frees the loaders. */
 static int let_all_go(void **state)
 {
   (void)state;
@@ -86,7 +86,7 @@ UNIT_TEST_WITH(a_blocking_loader_blocks_its_own_classes, NULL, let_all_go)
   sem_destroy(&visitor.done);
 }
 
-/* The members of such classes are cached, too. */
+/* The members of these classes are cached, too. */
 UNIT_TEST_WITH(a_repeated_call_comes_from_the_cache, NULL, let_all_go)
 {
   CHECK_EACH(MAKE_OWN("one"), MAKE_BEAN("one"), LOADER_NAME("java.lang.String one"));
@@ -99,7 +99,8 @@ UNIT_TEST_WITH(a_repeated_call_comes_from_the_cache, NULL, let_all_go)
 
 enum { MANY = 20000, ROUNDS = 50, MISSES = 50 };
 
-/* For names that no loader has. The minimum of several rounds, because other processes run on the machine. */
+/* For names that are unknown to all loaders. The minimum of several rounds, because other processes run on
+ * the machine. */
 static int64_t time_misses(void)
 {
   int64_t best = INT64_MAX;
@@ -132,7 +133,7 @@ UNIT_TEST_WITH(an_unknown_name_does_not_walk_over_all_classes, NULL, let_all_go)
   jvm_request_end(session.thread);
   print_message("a miss takes %.1f us, with %d classes %.1f us\n", (double)before / 1e3, MANY,
                 (double)after / 1e3);
-  assert_true(after < 3 * before + 50000); /* walking over them takes longer */
+  assert_true(after < 3 * before + 50000); /* walking over all loaders would take longer */
 }
 
 JVM_MAIN(members_open, members_close)

@@ -88,7 +88,7 @@ UNIT_TEST(a_call_from_before_a_clear_stores_nothing)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* A table is unused if its refs would begin at 1 and nobody can know a ref. */
+/* A table is unused if its refs would begin at 1 and no client can know a ref. */
 UNIT_TEST(a_table_is_unused_until_it_has_held_something)
 {
   struct jvm_objects *objects = new_table(100);
@@ -134,7 +134,8 @@ UNIT_TEST(many_come_and_go)
   jvm_objects_destroy(the_thread, objects);
 }
 
-/* Only the table holds the object, and then nothing does: a weak reference shows when it is collected. */
+/* First only the table holds the object, and then nothing holds the object. A weak reference shows when the
+ * object is collected. */
 UNIT_TEST(objects_live_as_long_as_they_are_held)
 {
   JNIEnv *env = the_thread->env;
@@ -379,7 +380,7 @@ UNIT_TEST(too_many_values_delete_the_oldest)
   }
   for (int i = 0; i < 20; i++)
     assert_int_equal(is_held(objects, refs[i]), i >= 10);
-  assert_true(is_held(objects, other)); /* is no value */
+  assert_true(is_held(objects, other)); /* not sent by value */
   assert_int_equal(jvm_objects_count(objects), OBJECTS_VALUES_MAX + 1);
   jvm_objects_clear(the_thread, objects);
   assert_int_equal(put_new(objects, &ref, &error), JP_OK);

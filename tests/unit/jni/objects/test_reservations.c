@@ -24,7 +24,7 @@ static void destroy(struct bench *bench)
   test_free(bench);
 }
 
-/* Stores a new object; stored NULL: as a caller without a reservation. */
+/* Stores a new object; stored NULL: the caller has no reservation. */
 static enum jp_status put_new(struct bench *bench, struct jvm_stored *stored)
 {
   uint32_t ref;
@@ -62,7 +62,7 @@ UNIT_TEST(a_full_table_reserves_no_slot)
   assert_int_equal(jvm_objects_reserve(the_thread, bench->objects, false, &other, &bench->error), JP_LIMIT);
   jvm_objects_end_reservation(bench->objects, &other);
   jvm_objects_end_reservation(bench->objects, &bench->stored);
-  jvm_objects_end_reservation(bench->objects, &bench->stored); /* nothing is reserved any more */
+  jvm_objects_end_reservation(bench->objects, &bench->stored); /* no slot is reserved any more */
   assert_int_equal(put_new(bench, NULL), JP_OK);
   assert_int_equal(reserve(bench, false), JP_LIMIT);
   destroy(bench);

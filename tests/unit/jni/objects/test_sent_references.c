@@ -32,7 +32,7 @@ UNIT_TEST(an_object_is_released_with_its_last_sent_reference)
   assert_false(is_held(objects, ref));
   assert_int_equal(jvm_objects_count_sent(objects, ref, NULL), JP_NOT_FOUND);
   release_sent(objects, ref, 1); /* has no effect */
-  /* A new ref begins with a sent count of 1, whatever an earlier ref of the object had. */
+  /* A new ref begins with a sent count of 1, even if an earlier ref of the object had another count. */
   uint32_t next = send_ref(the_thread, objects, object, NULL);
   assert_int_not_equal(next, ref);
   release_sent(objects, ref, UINT32_MAX);
@@ -192,7 +192,7 @@ struct sharing {
   _Atomic int kept;
 };
 
-/* One round: a message sends the object three times; then its answer is lost, or its client releases the
+/* One round: an answer sends the object three times. Then the answer is lost, or its client releases the
  * refs. */
 static void share_once(struct sharing *sharing, struct jvm_thread *thread, int round,
                        struct jvm_stored *stored)

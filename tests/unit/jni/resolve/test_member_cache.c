@@ -1,4 +1,4 @@
-/* What a thread's cache of resolved members finds, without a JVM. */
+/* Tests which members a thread's cache of resolved members finds, without a JVM. */
 #include "jni/resolve/member_cache.h"
 #include "tests/unit/unit.h"
 
@@ -8,7 +8,7 @@ enum { ARGUMENTS_MAX = 40 };
 
 static struct jvm_thread thread;
 
-/* A frame as jvm_resolve opens it, for the operation's arguments. */
+/* Opens a frame for the operation's arguments, as jvm_resolve does. */
 struct opened {
   struct call_frame frame;
   jobject objects[ARGUMENTS_MAX];

@@ -80,7 +80,7 @@ static struct overload_type boxed(void *context, char primitive)
                             : type_named("Character", 9);
 }
 
-/* Only Runner's function returns nothing. */
+/* The function of Runner is the only function that returns nothing. */
 static bool is_preferred(void *context, size_t argument, const struct overload_type *one,
                          const struct overload_type *other)
 {

@@ -1,4 +1,4 @@
-/* Work that another Java thread does in place of one that waits: once, with the waiting thread's struct, or
+/* Work that another Java thread does in place of a waiting thread: once, with the waiting thread's struct, or
  * not at all. */
 #include "tests/unit/unit.h"
 
@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What a task observed. */
+/* What a task has observed. */
 struct seen {
   JNIEnv *env;
   struct jvm_thread *thread;
@@ -177,7 +177,7 @@ UNIT_TEST(a_dropped_task_ends_the_wait)
   jvm_request_end(the_thread);
 }
 
-/* Each object finds its own task, in whatever order they run; some are withdrawn in between. */
+/* Each object finds its own task, in any order of their runs; some are withdrawn in between. */
 UNIT_TEST(each_of_many_tasks_finds_its_object)
 {
   enum { TASKS = 60 };

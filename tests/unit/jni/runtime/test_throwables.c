@@ -56,7 +56,7 @@ UNIT_TEST(strings_return_unchanged)
   arena_fini(&arena);
 }
 
-/* Of many lengths, only ASCII and with another character at either end. */
+/* Texts of many lengths: only ASCII, or with another character at one end. */
 UNIT_TEST(long_strings_return_unchanged)
 {
   static const struct text ends[] = {{"", 0}, {"\xC3\xA9", 2}, {"\xF0\x9F\x98\x80", 4}, {"\xED\xA0\x80", 3}};

@@ -70,7 +70,7 @@ static int remove_tree(void **state)
   return system(command); /* NOLINT(bugprone-command-processor): a path that this test made */
 }
 
-/* '@' stands for the root of the tree. */
+/* '@' is replaced by the root of the tree. */
 static const char *resolve(const char *text, char out[256])
 {
   if (text == NULL)
@@ -101,7 +101,7 @@ static const struct row {
   const char *path;
   const char *found; /* the Java home; NULL: none */
   int feature;
-  const char *said; /* if none was found */
+  const char *said; /* if no JVM was found */
 } rows[] = {
     /* --jvm is never replaced by another place */
     {"/nowhere", "@/jdk21", NULL, NULL, 0, "--jvm /nowhere (nothing there)"},

@@ -34,7 +34,7 @@ static const struct one_call calls[] = {
     {DISPATCH "Low", DISPATCH "Secretive", "read", NULL, "Secretive", "Low Middle", "Low"},
     {DISPATCH "Low", DISPATCH "Middle", "read", NULL, "Middle", "Low", "Low"},
     {DISPATCH "Low", DISPATCH "Low", "read", NULL, "Low", "", "Low"},
-    /* Default methods: the one of the subinterface. */
+    /* Of two default methods the method of the subinterface runs. */
     {DISPATCH "Speaker", DISPATCH "Talks", "talk", NULL, "Talks", "Loud", "Loud"},
     {DISPATCH "Speaker", DISPATCH "Loud", "talk", NULL, "Loud", "", "Loud"},
     /* Bridges call a method of another class. */

@@ -1,4 +1,5 @@
-/* Who may use a Unix socket, what those get who may not, the addresses of clients, and the bound on all input. */
+/* Tests who may use a Unix socket, the refusal of all others, the addresses of clients, and the bound on all
+ * input. */
 #include "net/admission/admission.h"
 #include "net/admission/client_address.h"
 #include "net/admission/input_budget.h"
@@ -65,7 +66,7 @@ UNIT_TEST(refused_connections_are_told_and_bounded)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends[i]), 0);
     refusals_add(&refusals, ends[i][0], TEXT("no"), 1000 + i);
     assert_int_equal(read(ends[i][1], answer, sizeof answer), 2);
-    assert_int_equal(read(ends[i][1], answer, sizeof answer), 0); /* the end */
+    assert_int_equal(read(ends[i][1], answer, sizeof answer), 0); /* the end of the input */
     assert_true(is_kept(ends[i][1]));
   }
   for (int i = 0; i < CONNECTIONS; i++)
@@ -239,7 +240,8 @@ UNIT_TEST(at_least_one_claim_gets_a_licence)
   input_budget_choose(claims, 0, 0);
 }
 
-/* Otherwise the connections would be the smallest in turns, grow together, and reach the bound together. */
+/* If small messages always came first, each connection would be the smallest in turn: all connections would
+ * grow together, and reach the bound together. */
 UNIT_TEST(a_quick_connection_keeps_its_licence)
 {
   struct input_claim claims[] = {

@@ -28,7 +28,7 @@ static size_t or_else(size_t value, size_t otherwise)
 
 /* --- the fixture --- */
 
-/* As the server's tick: due after one second at most. */
+/* Like the tick of the server, due after at most one second. */
 static int64_t tick(void *context, struct crew_member *watcher, int64_t now_ms)
 {
   struct duplex_fixture *f = context;
@@ -90,8 +90,9 @@ void duplex_fixture_close(struct duplex_fixture *f)
   duplex_fixture_drain(f, 0);
   AWAIT(connection_table_is_drained(&f->table));
   duplex_service_join(&f->s);
-  /* A seized connection counts as drained while its thread is still inside the service. When the thread returns, it
-   * must close the connection and the client. It cannot do so after the crew has stopped. */
+  /* A seized connection counts as drained while its thread is still inside the service. When the thread
+   * returns, it must close the connection and the client. The thread cannot close them after the crew has
+   * stopped. */
   AWAIT(atomic_load(&f->s.stub.clients) == 0);
   assert_true(crew_stop(f->crew, clock_now_ms() + 60000));
   connection_table_fini(&f->table);
@@ -106,7 +107,7 @@ static void write_all(int fd, const void *bytes, size_t count)
   for (size_t done = 0; done < count;) {
     ssize_t written = send(fd, (const char *)bytes + done, count - done, MSG_NOSIGNAL);
     if (written < 0)
-      return; /* the connection has ended, which the next receive finds */
+      return; /* the connection has ended, and the next receive will report this */
     done += (size_t)written;
   }
 }
@@ -227,7 +228,7 @@ static bool read_exactly(int fd, void *into, size_t count)
   for (size_t done = 0; done < count;) {
     ssize_t got = recv(fd, (char *)into + done, count - done, 0);
     if (got <= 0) {
-      assert_true(got == 0 || errno == ECONNRESET); /* not a timeout */
+      assert_true(got == 0 || errno == ECONNRESET); /* the end was received, and the wait has not timed out */
       return false;
     }
     done += (size_t)got;

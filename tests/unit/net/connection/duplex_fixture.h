@@ -32,15 +32,15 @@ struct duplex_fixture {
 void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options);
 /* Disconnects all clients, and ends the requests that still run. */
 void duplex_fixture_close(struct duplex_fixture *f);
-/* Drains and stops, as a server does. */
+/* Drains and stops, like a server. */
 void duplex_fixture_drain(struct duplex_fixture *f, int64_t grace_ms);
 
 /* Returns the client's end of a new connection, whose protocol is HTTP. */
 int duplex_connect_http(struct duplex_fixture *f);
-/* Connects a client, handshake included. Returns its descriptor, for duplex_leave. */
+/* Connects a client, handshake included. Returns its descriptor, which the test passes to duplex_leave. */
 int duplex_connect(struct duplex_fixture *f);
 void duplex_leave(int fd);
-/* The same, and the connection has a duplex. */
+/* Connects a client as duplex_connect does, and gives its connection a duplex. */
 int duplex_connect_open(struct duplex_fixture *f);
 void duplex_send(int fd, const char *text);
 /* Sends a malformed frame. */

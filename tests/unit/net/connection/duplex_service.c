@@ -28,14 +28,14 @@ static struct duplex_service *service_of(const struct caller *caller)
   return caller->callbacks->service;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool is_call_over(const struct caller *caller)
 {
   const struct open_call *call = &service_of(caller)->calls[caller->number];
   return call->state != CALL_OPEN || call->nested[0] != '\0';
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool is_room_over(const struct caller *caller)
 {
   return caller->callbacks->rooms != caller->rooms || caller->callbacks->is_gone;
@@ -50,7 +50,7 @@ static bool is_over(void *state)
   return is_over;
 }
 
-/* Waits until `ends`, which is called under the lock. */
+/* Waits until `ends` returns true. `ends` is called with the lock held. */
 static void wait_for(struct caller *caller, bool (*ends)(const struct caller *), int64_t deadline_ms)
 {
   struct duplex_service *s = service_of(caller);
@@ -65,7 +65,7 @@ static void wait_for(struct caller *caller, bool (*ends)(const struct caller *),
   pthread_mutex_unlock(&s->lock);
 }
 
-/* Only members have a place in for_room; foreign threads wait for `changed`. */
+/* A member has a place in for_room; a foreign thread has none, and waits for `changed`. */
 static void wait_for_room(struct caller *caller)
 {
   struct duplex_service *s = service_of(caller);
@@ -138,7 +138,7 @@ static void serve_nested(struct caller *caller)
   buffer_fini(&out);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static bool must_go_on(const struct caller *caller, int64_t deadline_ms)
 {
   const struct open_call *call = &service_of(caller)->calls[caller->number];
@@ -264,7 +264,8 @@ static bool has_read_ahead(const struct connection *connection)
   return connection->duplex->reader == DUPLEX_WAITER && duplex_input(connection->duplex) == COLLECTED_FULL;
 }
 
-/* Has the call sent between the last poll for input and the sleep: its answer may be in the connection's buffers. */
+/* Sends the call after the last poll for input and before the sleep, so that its answer may be in the
+ * connection's buffers. */
 static bool has_asked_to_sleep(void *state)
 {
   struct ahead_wait *wait = state;
@@ -310,7 +311,7 @@ static void run_calls(struct caller *caller, unsigned count, struct buffer *out)
     buffer_printf(out, "got %s", answer);
 }
 
-/* Held-back events must be sent by a thread, without the watcher's help. */
+/* A thread of the crew must send events that were held back, without the watcher's help. */
 static void stay_after_events(struct caller *caller, unsigned count, struct buffer *out)
 {
   struct connection *connection = caller->callbacks->connection;
@@ -442,7 +443,7 @@ static bool serve_beside(void *context, struct rpc_client *client, const struct 
   return true;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void wake_caller(struct duplex_service *s, const struct open_call *call)
 {
   if (call->waits != NULL)
@@ -450,7 +451,7 @@ static void wake_caller(struct duplex_service *s, const struct open_call *call)
   pthread_cond_broadcast(&s->changed);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void wake_all(struct duplex_service *s, const struct rpc_callbacks *callbacks)
 {
   for (unsigned i = 1; i <= s->call_count; i++) {
@@ -524,7 +525,7 @@ static void refused(void *context, struct rpc_client *client, struct text messag
 {
   (void)message;
   struct duplex_service *s = context;
-  open_duplex(client->callbacks); /* the message may contain a callback, which has to be released */
+  open_duplex(client->callbacks); /* the message may contain a callback, which must be released */
   atomic_fetch_add(&s->unread, 1);
 }
 
@@ -555,7 +556,8 @@ static void close_client(void *context, struct rpc_worker *worker, struct rpc_cl
   atomic_fetch_sub(&s->stub.clients, 1);
 }
 
-/* The stub's codec with two other functions, because a struct duplex_service begins with a stub. */
+/* The stub's codec with two functions replaced. It works here because a struct duplex_service begins with a
+ * stub. */
 static struct rpc_codec codec;
 static const struct rpc_codec *const CODECS[RPC_CODECS] = {[RPC_CODEC_JSONRPC] = &codec};
 

@@ -9,18 +9,19 @@
  *                 answer, "gone", or after 50 ms "timeout"
  *   leave and call  waits until requests may leave, and then calls as "call 1"
  *   spawn         a foreign thread calls the client; "spawned"
- *   join          waits for all foreign threads as Java would, in no callback; "joined" and the text of the last answer
+ *   join          waits for all foreign threads, outside of any callback, as Java would; "joined" and the text of
+ *                 the last answer
  *   events N      sends N events on the serving thread; "sent"
  *   stay N        sends N events on the serving thread, and stays until requests may leave; "left", or "forgotten" if
  *                 events are held back and no thread was asked to send them
- *   call and stay N  the same, after two events and a call
+ *   call and stay N  sends two events and a call, and then does the same as "stay N"
  *   mix N         sends two events and calls, N times, on the serving thread; "asked N": how often a thread was asked
  *                 to send the second event
  *   spray N       a foreign thread sends N events; "spraying"
  *   block         blocks until stub_release; "block"
- *   wait          the same, in a wait that is not for a callback; "wait"
- *   wait and call  the same, until input was read ahead up to the bound. Then a foreign thread calls just before the
- *                 waiting thread sleeps; "reads", or "deaf" if it sleeps
+ *   wait          blocks until stub_release, in a wait that is not for a callback; "wait"
+ *   wait and call  waits in the same way until input was read ahead up to the bound. Then a foreign thread calls
+ *                 just before the waiting thread sleeps; "reads", or "deaf" if the waiting thread sleeps
  *   nap           lasts about as long as the time until input is read ahead; "nap"
  *   stream        an answer in parts: "<", three times "part " and ">"
  *   broken stream  fails after "<"
@@ -59,7 +60,7 @@ struct open_call {
   struct rpc_callbacks *callbacks;
   const struct rpc_waits *waits; /* NULL: of a foreign thread */
   char answer[DUPLEX_TEXT];
-  char nested[DUPLEX_TEXT]; /* a request; "": none */
+  char nested[DUPLEX_TEXT]; /* a request; "": no request */
 };
 
 struct duplex_service {
@@ -69,8 +70,9 @@ struct duplex_service {
   pthread_cond_t changed;
   struct open_call calls[DUPLEX_CALLS]; /* by number; 0 is not used */
   unsigned call_count;
-  const struct rpc_waits *for_room[DUPLEX_THREADS]; /* members that wait for room; NULL: a free place */
-  atomic_bool may_leave;                            /* "stay" and "leave" requests may end */
+  /* members that wait for room; NULL: the element is free */
+  const struct rpc_waits *for_room[DUPLEX_THREADS];
+  atomic_bool may_leave; /* "stay" and "leave" requests may end */
   pthread_t threads[DUPLEX_THREADS];
   unsigned thread_count;
   char joined[DUPLEX_TEXT];
@@ -82,7 +84,7 @@ struct duplex_service {
 };
 
 void duplex_service_open(struct duplex_service *s);
-/* After the end of the crew. */
+/* Called after the end of the crew. */
 void duplex_service_close(struct duplex_service *s);
 /* Waits for the foreign threads. */
 void duplex_service_join(struct duplex_service *s);

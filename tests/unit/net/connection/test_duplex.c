@@ -13,8 +13,8 @@
  * serve. */
 enum { BUSY_MS = 2000 };
 
-/* The tests run over WebSocket and over shared memory, because the rules are the same for all connections. Only the
- * tests of frames, and of the bound on bytes that are read ahead, run over WebSocket alone. */
+/* The rules are the same for all connections, so each test runs over WebSocket and over shared memory. Only
+ * the tests of frames, and of the bound on bytes that are read ahead, run over WebSocket alone. */
 #ifndef RING_SIZE
 #define RING_SIZE 0
 #endif
@@ -35,7 +35,7 @@ static int close_fixture(void **state)
   return 0;
 }
 
-/* For tests that need a new fixture in between. */
+/* Closes the fixture and opens a new fixture, for tests that need several. */
 static void reopen(struct duplex_fixture *f)
 {
   const struct duplex_options options = f->options;
@@ -71,7 +71,7 @@ static unsigned begin_call(int fd, int kind)
 
 /* --- a call --- */
 
-/* The answer is in the buffers already, so it causes no event. */
+/* The answer is in the connection's buffers already, so no event of the socket announces it. */
 DUPLEX_TEST(an_answer_that_came_with_the_request_is_found, one_thread)
 {
   int fd = duplex_connect_open(f);
@@ -82,8 +82,8 @@ DUPLEX_TEST(an_answer_that_came_with_the_request_is_found, one_thread)
 }
 UNIT_TEST_ALSO(an_answer_that_came_with_the_request_is_found, two_threads, close_fixture)
 
-/* The only member is inside the service for another connection, and the request before the answer waits for the
- * member. */
+/* The only member is inside the service for another connection. The request that precedes the answer waits
+ * for this member. */
 DUPLEX_TEST(an_answer_after_a_request_without_a_member_is_found, one_thread)
 {
   int fd = duplex_connect_open(f);
@@ -133,7 +133,7 @@ DUPLEX_TEST(requests_that_are_too_many_are_refused_at_once, some_threads)
     duplex_expect(fd, "echo");
 }
 
-/* The number of connections that are marked as in call; to be called while no request is being served. */
+/* The number of connections that are marked as in call. Called while no request is being served. */
 static unsigned count_calls(struct duplex_fixture *f)
 {
   enum { PLACES = 4 };
@@ -143,7 +143,8 @@ static unsigned count_calls(struct duplex_fixture *f)
   return count;
 }
 
-/* Refused by the watcher, because the only member is inside the service for another client; then by a member. */
+/* First the watcher refuses the message, because the only member is inside the service for another client.
+ * Then a member refuses a message. */
 DUPLEX_TEST(refused_messages_are_reported_to_the_service, soon_busy)
 {
   int fd = duplex_connect_open(f);
@@ -312,7 +313,8 @@ static size_t count_input(struct duplex_fixture *f)
   return atomic_load(&f->input.total);
 }
 
-/* Read by another member or, if there is none, by the watcher; also on a connection that has a duplex already. */
+/* Another member reads the message, or the watcher if there is no other member. This holds for a connection
+ * that has a duplex already, too. */
 DUPLEX_TEST(a_name_is_answered_during_a_long_request, one_thread)
 {
   int fd = begin_block(f, "block");
@@ -359,12 +361,12 @@ static void expect_numbers(int fd, int count)
   }
 }
 
-/* The serving thread waits inside the service, for another client, and reads ahead itself. */
+/* The serving thread waits inside the service for another client. This thread itself reads ahead. */
 DUPLEX_TEST(a_name_is_answered_while_the_thread_waits_for_another_client, some_threads)
 {
   if (RING_SIZE > 0)
     skip();
-  enum { MANY = 1000 }; /* requests: more than are read ahead */
+  enum { MANY = 1000 }; /* more requests than are read ahead */
   for (int reads = 0; reads < 2; reads++) {
     int fd = duplex_connect(f);
     if (reads) {
@@ -393,7 +395,7 @@ DUPLEX_TEST(a_name_is_answered_while_the_thread_waits_for_another_client, some_t
   }
 }
 
-/* The answer to the call is in the socket, after input that the thread has not read. */
+/* The answer to the call is in the socket, and input that the thread has not read is before the answer. */
 DUPLEX_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_calls_of_other_threads, some_threads)
 {
   enum { MANY = 1000 };
@@ -406,7 +408,7 @@ DUPLEX_TEST(a_thread_that_has_stopped_reading_ahead_reads_for_calls_of_other_thr
   expect_numbers(fd, MANY);
 }
 
-/* The first callback of a client that is read ahead. */
+/* A client of which input was read ahead gives its first callback. */
 DUPLEX_TEST(a_call_opens_while_input_is_read_ahead, one_thread)
 {
   int fd = duplex_connect(f);
@@ -530,7 +532,8 @@ DUPLEX_TEST(calls_end_with_the_grace_time, some_threads)
     duplex_expect_end(fd);
     wait_until(&f->s.gone, 1);
     duplex_leave(fd);
-    wait_until(&f->s.stub.clients, 0); /* a seized connection counts as drained before it is closed */
+    /* waits for the close, because a seized connection counts as drained before it is closed */
+    wait_until(&f->s.stub.clients, 0);
     reopen(f);
   }
 }
@@ -586,7 +589,7 @@ static void expect_numbered_events(int fd, int count)
   }
 }
 
-/* The first events are sent at once, later ones together. */
+/* The first events are sent at once, later events together. */
 DUPLEX_TEST(events_come_before_the_answer_to_their_request, one_thread)
 {
   int fd = duplex_connect_open(f);
@@ -595,7 +598,7 @@ DUPLEX_TEST(events_come_before_the_answer_to_their_request, one_thread)
   duplex_expect(fd, "sent");
 }
 
-/* Without a tick: a member sends the events, or the watcher if every member is in Java. */
+/* The tick does nothing. A member sends the events, or the watcher if every member is inside Java. */
 DUPLEX_TEST(events_leave_while_their_request_stays, one_thread)
 {
   int fd = duplex_connect_open(f);
@@ -608,7 +611,7 @@ DUPLEX_TEST(events_leave_while_their_request_stays, one_thread)
 }
 UNIT_TEST_ALSO(events_leave_while_their_request_stays, some_threads, close_fixture)
 
-/* The call has sent the events before it; the events after it need a member of their own. */
+/* The call has sent the events before it; the events after the call need another member. */
 DUPLEX_TEST(events_leave_after_a_call_while_their_request_stays, one_thread)
 {
   enum { ROUNDS = 20 };
@@ -627,7 +630,8 @@ DUPLEX_TEST(events_leave_after_a_call_while_their_request_stays, one_thread)
 }
 UNIT_TEST_ALSO(events_leave_after_a_call_while_their_request_stays, some_threads, close_fixture)
 
-/* The calls send the events, so a thread that was asked to send them is woken in vain each time. */
+/* Each call sends the events before it. For this reason each thread that was asked to send events is woken in
+ * vain. */
 DUPLEX_TEST(events_between_calls_seldom_ask_for_a_thread, some_threads)
 {
   enum { CALLS = 300 };
@@ -646,7 +650,7 @@ DUPLEX_TEST(events_between_calls_seldom_ask_for_a_thread, some_threads)
   atomic_store(&f->has_no_ticks, false);
 }
 
-/* The client reads late: members and foreign threads wait for room, and lose no message. */
+/* The client reads late. Members and foreign threads wait for room, and no message is lost. */
 DUPLEX_TEST(a_sender_waits_for_room, little_room)
 {
   static const char *const senders[] = {"events 40000", "spray 40000"};

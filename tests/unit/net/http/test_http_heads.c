@@ -98,7 +98,7 @@ UNIT_TEST_OF(test_limits_hold, struct http_heads *heads, set_up, tear_down)
   assert_int_equal(used, sizeof head - 1);
 }
 
-/* A Host that a Unix socket serves may be DNS rebinding at a TCP port. */
+/* A Unix socket serves every Host, but at a TCP port the same Host may come from DNS rebinding. */
 UNIT_TEST_OF(test_a_head_is_known_for_one_site_only, struct http_heads *heads, set_up, tear_down)
 {
   static const struct http_site unix_site = {.prefix = TEXT("/rpc")};

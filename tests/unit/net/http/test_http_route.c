@@ -86,7 +86,7 @@ static const struct sample METHODS[] = {
 /* The Allow header of each path, in responses to OPTIONS and to a method that the path does not have. */
 static const struct {
   const char *path;
-  const char *allow; /* NULL: there is no such path */
+  const char *allow; /* NULL: the path does not exist */
 } PATHS[] = {
     {"/", "POST, OPTIONS"},
     {"/rpc", "POST, OPTIONS"},

@@ -34,7 +34,7 @@ static inline int shm_fixture_open(void **state, struct duplex_options options)
   return 0;
 }
 
-/* The same, and the client has mapped the memory. */
+/* Makes the server and the client, and the client maps the memory. */
 static inline int shm_fixture_share(void **state, struct duplex_options options)
 {
   int failed = shm_fixture_open(state, options);

@@ -127,7 +127,8 @@ SHM_TEST(a_client_that_does_not_read_waits_for_itself, share_plain)
     usleep(1000);
   }
   assert_true(sent < frames.len);
-  int other = duplex_connect_http(&f->server); /* is served while the first client does not read */
+  /* this client is served while the first client does not read */
+  int other = duplex_connect_http(&f->server);
   send_text(
       other,
       "POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\n\r\none");
@@ -153,7 +154,7 @@ SHM_TEST(a_client_that_never_reads_is_dropped, open_impatient)
   expect_dropped(f);
 }
 
-/* Sends until the peer reads no more, because its answers are not read. */
+/* Sends requests and reads no answer, until the peer reads no more requests. */
 static void send_until_blocked(struct fixture *f)
 {
   enum { LENGTH = 10000, IDLE_LOOKS = 50 };

@@ -36,7 +36,8 @@ static void leave(struct other *other)
   ring_region_unmap(&other->client.region);
 }
 
-/* Calls one or several at a time, with pauses that are shorter and longer than the time for which the peer polls. */
+/* Makes one call or several calls at a time. The pauses between them are shorter or longer than the time for
+ * which the peer polls. */
 static void *call_with_pauses(void *argument)
 {
   struct other *other = argument;
@@ -111,7 +112,8 @@ SHM_TEST(a_slow_call_delays_no_other_client, open_large)
   leave(&slow);
 }
 
-/* Answers are not published while more requests are there, except if a request stays inside Java. */
+/* While further requests are waiting, an answer is not published, unless the next request remains inside
+ * Java. */
 SHM_TEST(an_answer_does_not_wait_for_the_next_one, open_large)
 {
   struct buffer frames = {0};
@@ -168,7 +170,7 @@ SHM_TEST(an_idle_connection_releases_memory, open_large)
   }
 }
 
-/* The idle time has passed before the answer was read. */
+/* The idle time passes before the client reads the answer. */
 SHM_TEST(an_idle_connection_of_a_client_that_reads_late_releases_memory, open_large)
 {
   static char bytes[200000];

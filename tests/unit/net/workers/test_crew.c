@@ -59,11 +59,11 @@ UNIT_TEST(no_message_waits_for_the_making_of_a_thread)
   assert_string_equal(ping.answer, "pong");
   atomic_store(&spawn_blocks, false);
   wait_done(&f, &echo);
-  assert_string_equal(echo.answer, "echo"); /* and is not refused as busy */
+  assert_string_equal(echo.answer, "echo"); /* the message was served, not refused as busy */
   fixture_close(&f);
 }
 
-/* Only answers to messages that the service has served; the first message is not reported again. */
+/* Reports only answers to messages that the service has served. The first message is not reported again. */
 CREW_TEST(lost_answers_are_reported_to_the_service, .threads = 1, .threads_max = 1)
 {
   struct job jobs[3];
@@ -180,8 +180,8 @@ CREW_TEST(a_lone_source_goes_on_until_others_wait, .threads = 1, .threads_max = 
   fixture_close(f);
 }
 
-/* The event that ends a turn is served. If the member does not get a processor, the watcher may serve the event: then
- * the turn continues, and the next event ends it. */
+/* The event that ends a turn is served. If the member does not get a processor, the watcher may serve the
+ * event. In that case the turn continues, and the next event ends the turn. */
 CREW_TEST(an_event_that_ends_a_turn_is_not_lost, .threads = 1, .threads_max = 1)
 {
   struct greedy greedy;
@@ -196,16 +196,16 @@ CREW_TEST(an_event_that_ends_a_turn_is_not_lost, .threads = 1, .threads_max = 1)
   fixture_close(f);
 }
 
-/* A source that calls crew_stay in each turn, and submits itself again. Mostly the same member serves it again, before
- * another member has woken. */
+/* A source that calls crew_stay in each turn, and submits itself again. In most turns the same member serves
+ * the source again, before another member has woken. */
 struct stayer {
   struct crew_source source;
-  int finds_at; /* the poll that finds work; 0: none does */
+  int finds_at; /* the number of the poll that finds work; 0: no poll finds work */
   int turns_left;
-  int polls;  /* in this turn */
-  int tried;  /* turns with polls */
-  bool found; /* in this turn */
-  bool wrong; /* polled by a member that had not served it before, or with a wrong result */
+  int polls;  /* polls in this turn */
+  int tried;  /* the number of turns with polls */
+  bool found; /* a poll has found work in this turn */
+  bool wrong; /* a member polled that had not served the source before, or a result was wrong */
   _Atomic bool ended;
 };
 
@@ -229,7 +229,7 @@ static void stayer_turn(struct crew_source *source, struct crew_member *member)
     atomic_store(&stayer->ended, true);
 }
 
-/* Gives turns until a poll has found work, at most `turns`. */
+/* Gives the source at most `turns` turns, until a poll has found work. */
 static void give_turns(struct fixture *f, struct stayer *stayer, int turns)
 {
   stayer->turns_left = turns;
@@ -241,7 +241,7 @@ static void give_turns(struct fixture *f, struct stayer *stayer, int turns)
 
 CREW_TEST(a_member_stays_with_the_source_that_it_served_before, .threads = 2, .threads_max = 2)
 {
-  enum { ENOUGH = 1000000 }; /* nearly always two */
+  enum { ENOUGH = 1000000 }; /* two turns are nearly always enough */
   struct stayer stayer = {.source.turn = stayer_turn, .finds_at = 1};
   give_turns(f, &stayer, ENOUGH);
   assert_true(stayer.found);
@@ -256,8 +256,8 @@ CREW_TEST(a_member_does_not_stay_if_no_other_is_idle, .threads = 1, .threads_max
   fixture_close(f);
 }
 
-/* Each of the two members polls at its first chance, and then each time the number of its chances has doubled, until it
- * polls at one of 128 chances. */
+/* Each of the two members polls at its first chance. After further polls in vain it polls at one of 2, 4, 8,
+ * ... chances, until it polls at one of 128 chances. */
 CREW_TEST(staying_in_vain_becomes_rare, .threads = 2, .threads_max = 2)
 {
   enum { TURNS = 1000, AT_MOST = 2 * 8 + TURNS / 128 };
@@ -364,7 +364,8 @@ UNIT_TEST(a_turn_ends_after_its_messages)
   assert_true(crew_turn_is_over(&turn));
 }
 
-/* Quick messages share a read of the clock; after a slow message the clock is read for each. */
+/* Several quick messages share one read of the clock. After a slow message the clock is read for each
+ * message. */
 UNIT_TEST(a_turn_is_over_soon_after_its_time)
 {
   struct crew_turn turn;
@@ -461,7 +462,7 @@ CREW_TEST(a_member_whose_source_has_ended_is_woken_by_others, .threads = 1, .thr
   fixture_close(f);
 }
 
-/* The wake may come before, in or after each step of the wait. */
+/* The wake may happen before, during or after each step of the wait. */
 CREW_TEST(no_wake_is_lost, .threads = 2, .threads_max = 2)
 {
   for (int i = 0; i < 300; i++) {
@@ -480,7 +481,7 @@ CREW_TEST(no_wake_is_lost, .threads = 2, .threads_max = 2)
 
 /* --- pinned members --- */
 
-static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER; /* stands for the lock of a connection */
+static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER; /* takes the place of a connection's lock */
 static _Atomic int due;
 static struct crew_member *_Atomic served_by;
 
@@ -507,7 +508,7 @@ static void serve_due_turn(struct crew_source *source, struct crew_member *membe
 
 static const struct crew_call_ops PINNED_OPS = {.await = await_due};
 
-/* member: NULL: only the previous member leaves. */
+/* member NULL: the previous member leaves, and no member takes its place. */
 static void pin_to(struct crew_source *source, struct crew_member *member)
 {
   pthread_mutex_lock(&pin_lock);

@@ -22,7 +22,7 @@ int sched_yield(void)
 /* A source that has work from a certain poll on. */
 struct ring {
   struct crew_source source;
-  bool is_fast;             /* its client called soon after the answer before */
+  bool is_fast;             /* its client called soon after the previous answer */
   bool is_near;             /* the client is on the member's processor */
   bool publishes_processor; /* the client has published its processor */
   int found_at;             /* the poll that finds work */
@@ -142,7 +142,7 @@ UNIT_TEST(without_a_published_processor_the_configuration_decides)
   }
 }
 
-/* Otherwise the loop would be over after the nap. */
+/* If the nap counted as polling, the loop would end after the nap. */
 CREW_TEST(time_without_the_processor_is_no_polling_time, POLLING(2, true))
 {
   struct ring ring = {.is_fast = true, .publishes_processor = true, .found_at = 6, .nap_at = 1};
@@ -216,7 +216,7 @@ static bool is_polled_after(int64_t pause_ns)
                         .pause_ns = pause_ns};
   crew_submit(f.crew, &paced.source);
   AWAIT(atomic_load(&paced.next.turns) != 0 &&
-        !atomic_load(&paced.source.is_polled)); /* it was put to sleep */
+        !atomic_load(&paced.source.is_polled)); /* the source was put to sleep */
   fixture_close(&f);
   assert_int_equal(paced.polls, 0);
   return paced.is_kept;
@@ -226,7 +226,7 @@ UNIT_TEST(a_steady_client_is_polled_while_there_is_other_work)
 {
   for (int64_t pause_ns = 100000; pause_ns < 2000000; pause_ns += 700000) {
     bool is_kept = false;
-    for (int i = 0; i < 100 && !is_kept; i++) /* the turn may have been the watcher's, which does not poll */
+    for (int i = 0; i < 100 && !is_kept; i++) /* a turn may be the watcher's, which does not poll */
       is_kept = is_polled_after(pause_ns);
     assert_true(is_kept);
   }

@@ -25,7 +25,7 @@ static size_t index_of(const struct rpc_worker *worker)
   return i;
 }
 
-/* Of 20 calls eleven are of the same Java member, eight of other members, and one is of no member. */
+/* There are 20 calls: eleven run the same Java member, eight run other members, and one runs no member. */
 static bool write_call_name(void *context, struct rpc_worker *worker, char *name, size_t size)
 {
   (void)context;
@@ -168,7 +168,7 @@ static void note_asked(struct crew_source *source, struct crew_member *watcher)
     atomic_store(&first_asked_ms, clock_now_ms());
 }
 
-/* Soon after 5 ms, and repeatedly, also while the watcher sleeps between two checks. */
+/* The source is asked soon after 5 ms, and again later, also while the watcher sleeps between two checks. */
 UNIT_TEST_WITH(a_call_that_lasts_has_its_input_read_ahead, set_up, tear_down)
 {
   static const struct crew_call_ops call_ops = {.read_ahead = note_asked};
@@ -244,7 +244,8 @@ UNIT_TEST(many_members_are_added_if_all_are_busy)
   expect_quick_growth("block");
 }
 
-/* The members have moved when they began to wait, but do not move again before their clients answer. */
+/* The members count as having moved when they began to wait, but they do not move again before their clients
+ * answer. */
 UNIT_TEST(many_members_are_added_if_all_wait)
 {
   expect_quick_growth("wait");
@@ -268,7 +269,7 @@ UNIT_TEST(no_member_is_added_beside_an_idle_one)
 struct mover {
   struct crew_source source;
   struct fixture *grown;
-  bool was_alone; /* served by a member, and no other member was added */
+  bool was_alone; /* a member has served the source, and no other member was added */
   _Atomic bool has_ended;
 };
 
@@ -283,7 +284,8 @@ static void mover_turn(struct crew_source *source, struct crew_member *member)
   atomic_store(&mover->has_ended, true);
 }
 
-/* A member that gets no processor between two checks has not moved: then the test tries again. */
+/* A member that gets no processor between two checks counts as not having moved. In that case the test tries
+ * again. */
 UNIT_TEST(no_member_is_added_while_a_busy_one_moves)
 {
   struct mover mover = {.was_alone = false};

@@ -172,7 +172,7 @@ static void send_text(void *socket, const char *text, int flags)
   assert_int_equal(zmq_send(socket, text, strlen(text), flags), (int)strlen(text));
 }
 
-/* Expects a message of this one frame. */
+/* Expects a message with only this frame. */
 static void expect_text(void *socket, const char *wanted)
 {
   static char answer[32 * 1024];
@@ -249,7 +249,7 @@ ZEROMQ_TEST(a_late_turn_may_get_an_identity_that_is_used_again, open_fixture)
 
 /* --- sending answers --- */
 
-/* What the server has for one client. */
+/* The server's data for one client. */
 struct backlog {
   size_t pending, held_bytes, lent_bytes;
 };
@@ -301,7 +301,8 @@ static struct backlog backlog_of(const struct deaf *deaf)
   struct backlog backlog = {identity->pending, identity->held_bytes, atomic_load(&identity->lent_bytes)};
   zeromq_identity_release(identity);
   pthread_mutex_unlock(&zeromq->lock);
-  /* Or a single answer of any size; and one answer above the limit. */
+  /* Lent bytes are at most half of the limit, or a single answer of any size. The total exceeds the limit by
+   * at most one lent and one held answer. */
   size_t limit = zeromq->config.send_buffer_max;
   assert_true(backlog.lent_bytes <= limit / 2 || backlog.lent_bytes == deaf->size);
   assert_true(backlog.lent_bytes + backlog.held_bytes <= limit + 2 * deaf->size);
@@ -485,8 +486,8 @@ ZEROMQ_TEST(answers_do_not_wait_for_a_later_slow_call, open_fixture)
   close_client(f, client);
 }
 
-/* Without a tick. While the test holds the lock, the messages stay in the socket, so that one turn serves all of
- * them. */
+/* Without a tick. While the test holds the lock, the messages remain in the socket, so that one turn serves
+ * all of them. */
 UNIT_TEST_WITH(a_turn_sends_its_answers_once_they_are_many, open_fixture, close_fixture)
 {
   enum { MESSAGES = PENDING_MAX - 1, SENT = MESSAGES - ANSWERS_MAX + 1 };

@@ -116,11 +116,11 @@ UNIT_TEST_WITH(test_answers_to_no_open_call, set_up, duplex_tear_down)
   hand_in("{\"id\":1,\"result\":1}");
   assert_int_equal(bench_receive_text(duplex, ADD), RPC_ORDINARY);
   hand_in(ANSWER("1", "{\"ref\":{\"callback\":7}}"));
-  hand_in(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* a second one */
+  hand_in(ANSWER("1", "{\"ref\":{\"callback\":8}}")); /* the call is answered a second time */
   end_call();
   assert_result(&caller.call, STUB_RESULT_VALUE, "?");
-  hand_in(ANSWER("1", "[{\"ref\":{\"callback\":9}}]")); /* a late one */
-  /* Callbacks in the dropped ones are counted. */
+  hand_in(ANSWER("1", "[{\"ref\":{\"callback\":9}}]")); /* the call is answered too late */
+  /* The callbacks in answers that were dropped are counted. */
   assert_sent(duplex, RELEASED("8", "1"));
   assert_sent(duplex, RELEASED("9", "1"));
   assert_nothing_sent(duplex);
@@ -131,7 +131,7 @@ UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, duplex_tear_down)
   call_once();
   hand_in(ANSWER("1", "[{\"ref\":{\"callback\":7}},{\"ref\":{\"callback\":8}}]"));
   end_call();
-  /* The stub makes no proxy of it. */
+  /* The stub makes no proxy for this callback. */
   assert_sent(duplex, RELEASED("8", "1"));
   assert_nothing_sent(duplex);
 }
@@ -153,7 +153,8 @@ UNIT_TEST_WITH(test_callbacks_in_an_unread_answer_are_counted, set_up, duplex_te
   assert_nothing_sent(duplex);
 }
 
-/* Callbacks that were read were released then, and are not counted again with the rest. */
+/* The callbacks that were read before the fault have been released, and are not counted again with the
+ * rest. */
 UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, duplex_tear_down)
 {
   const struct jvm_callback_hooks *hooks = stub_callbacks.hooks;
@@ -197,7 +198,7 @@ UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, duplex_tear_down)
   assert_false(service->are_exiting(service->context, callbacks));
   call_once();
   assert_true(service->are_exiting(service->context, callbacks));
-  struct rpc_callback_call *held = hold_call(); /* without a waiter */
+  struct rpc_callback_call *held = hold_call(); /* the call has no waiter */
   assert_false(service->are_exiting(service->context, callbacks));
   stub_callbacks.hooks->close(held);
   atomic_store(&stub_callbacks.are_exiting, false);
@@ -362,7 +363,7 @@ UNIT_TEST_WITH(test_a_nested_answer_may_find_no_room, set_up, duplex_tear_down)
 
 UNIT_TEST_WITH(test_kept_messages_are_limited, set_up, duplex_tear_down)
 {
-  enum { KEPT_MAX = 1000, LARGE = 60000 /* of 100,000 that a message may have */ };
+  enum { KEPT_MAX = 1000, LARGE = 60000 /* a message may have 100,000 bytes */ };
   struct jvm_callback_failure failure;
   struct rpc_callback_call *first = hold_call();
   struct rpc_callback_call *second = hold_call();
@@ -398,7 +399,7 @@ UNIT_TEST_WITH(test_kept_messages_are_limited, set_up, duplex_tear_down)
 
 /* ---- threads of the crew ---- */
 
-/* A crew member that waits, with a condition in place of a socket. */
+/* A crew member that waits on a condition variable instead of a socket. */
 struct member {
   struct rpc_waits waits;
   pthread_mutex_t lock;

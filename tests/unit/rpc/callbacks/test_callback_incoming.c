@@ -19,7 +19,7 @@
   "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"control\",\"params\":{\"method\":\"delete_object\",\"args\":"  \
   "[{\"ref\":1,\"told\":1}]},\"options\":{\"within\":\"cb-" number "\"}}"
 
-enum { NO_WAIT_MS = 1500 /* shorter than the wait for an answer */ };
+enum { NO_WAIT_MS = 1500 /* this time is shorter than the wait for an answer */ };
 
 /* Hands in a message for a callback. */
 static void hand_in(const char *message)
@@ -44,7 +44,7 @@ static struct rpc_callback_call *open_call(void)
   return bench_hold_call(duplex, 7, proxy_of_7);
 }
 
-/* Makes a call on the thread of another. */
+/* Makes a call on the thread of another call. */
 static struct rpc_callback_call *open_inner_call(struct rpc_callback_call *outer)
 {
   struct jvm_request request;
@@ -145,7 +145,7 @@ UNIT_TEST_WITH(test_other_calls_are_not_waited_for, duplex_set_up_with_7, duplex
   hand_in(ANSWER("2"));
   begin_server(&server);
   hand_in(ANSWER("3"));
-  stub_callbacks.hooks->close(answered); /* the first one ends otherwise */
+  stub_callbacks.hooks->close(answered); /* without the second request, the first request would end */
   end_server(&server);
   assert_int_equal(count_objects(), 0);
   stub_callbacks.hooks->close(late);
@@ -174,7 +174,7 @@ UNIT_TEST_WITH(test_threads_do_not_wait_for_each_other, duplex_set_up_with_7, du
   assert_true(clock_now_ms() - begin_ms < NO_WAIT_MS);
 }
 
-/* A request of an outer call that was sent after the answer of an inner one is served by the outer call. */
+/* The outer call serves a request of its own that was sent after the answer of the inner call. */
 UNIT_TEST_WITH(test_requests_of_the_same_thread_follow_its_answer, duplex_set_up_with_7, duplex_tear_down)
 {
   make_object();

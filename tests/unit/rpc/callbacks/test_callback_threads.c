@@ -1,6 +1,6 @@
 /*
- * Many threads call a client's objects at once, while a thread in the role of the transport hands in the
- * client's messages; also for a build with TSan. Each call gets its own answer.
+ * Many threads call a client's objects at once, while a thread in the role of the transport passes the
+ * client's messages to the service; also for a build with TSan. Each call gets its own answer.
  */
 #include "callback_bench.h"
 #include "tests/unit/await.h"
@@ -128,7 +128,7 @@ static void answer(struct client *client, unsigned long number, long id)
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{"
         "\"within\":\"cb-%lu\"}}",
         number);
-  if (number % 11 == 0) { /* a wrong one, and then the right one twice */
+  if (number % 11 == 0) { /* a wrong answer, and then the right answer twice */
     hand_in(duplex, "{\"id\":\"cb-%lu\",\"result\":0}", number + 1000000);
     hand_in(duplex, "[{\"id\":\"cb-%lu\",\"result\":%ld},{\"id\":\"cb-%lu\",\"result\":0}]", number, id,
             number);
@@ -293,7 +293,7 @@ struct churner {
   const atomic_bool *goes_on; /* stop flag, checked after ROUNDS; NULL: stops after ROUNDS */
 };
 
-/* Gives an ID as requests do, and releases its proxy as the Cleaner does. */
+/* Gives an ID like a request, and releases its proxy like Java's Cleaner. */
 static void *run_churner(void *argument)
 {
   const struct churner *churner = argument;

@@ -111,12 +111,12 @@ UNIT_TEST_WITH(test_the_last_of_several_proxies_releases, duplex_set_up, duplex_
   bool is_taken;
   assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new, old, &is_taken), JP_OK);
   assert_true(is_taken);
-  /* Both stand for the ID. */
+  /* Both refer to the ID. */
   assert_int_not_equal(hooks->owner(bench_callbacks(duplex), 7, old), 0);
   assert_int_not_equal(hooks->owner(bench_callbacks(duplex), 7, new), 0);
   assert_int_equal(hooks->find(bench_callbacks(duplex), 7, new), old);
   assert_int_equal(hooks->find(bench_callbacks(duplex), 7, old), 0);
-  /* A proxy that was made more slowly is dropped. */
+  /* If two threads make a proxy at once, the proxy that is finished later is dropped. */
   assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new + 1, old, &is_taken), JP_OK);
   assert_false(is_taken);
   assert_int_equal(hooks->made(bench_callbacks(duplex), 7, new + 2, new, &is_taken), JP_OK);
@@ -169,7 +169,8 @@ UNIT_TEST_WITH(test_waiting_releases_are_limited, duplex_set_up, duplex_tear_dow
 
 #define DELETE_SESSION CONTROL("delete_session", "")
 
-/* In the middle of a message: callbacks that earlier requests have given were released with the rest. */
+/* A request in the middle of a batch deletes the session. The callbacks that earlier requests of the batch
+ * have given are released with the session. */
 UNIT_TEST_WITH(test_delete_session_within_a_batch, duplex_set_up, duplex_tear_down)
 {
   serve_part(duplex, "[" KEEP(GIVEN("7")) "," DELETE_SESSION "," KEEP(GIVEN("7") "," GIVEN("7")) "]",
@@ -189,7 +190,7 @@ UNIT_TEST_WITH(test_delete_session_within_a_batch_that_is_unread_in_part, duplex
 #define UNREAD(args) "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"unknown\",\"params\":[" args "]}"
   static const struct {
     const char *message;
-    const char *sent[4]; /* up to NULL */
+    const char *sent[4]; /* ends with NULL */
   } cases[] = {
       {"[" ABSENT(GIVEN("7")) "," DELETE_SESSION "," UNREAD("5") "]", {RELEASED(ENTRY("7", "1"))}},
       {"[" ABSENT(GIVEN("7") "," GIVEN("7")) "," DELETE_SESSION "," ABSENT(
@@ -226,7 +227,7 @@ UNIT_TEST_WITH(test_a_session_may_have_several_connections, duplex_set_up, duple
   bench_disconnect(second);
 }
 
-/* Proxies outlive the client, and hold what they need. */
+/* Proxies outlive the client, and hold all data that they need. */
 UNIT_TEST_WITH(test_a_proxy_may_outlive_its_client, duplex_set_up, duplex_tear_down)
 {
   struct rpc_callbacks *callbacks;

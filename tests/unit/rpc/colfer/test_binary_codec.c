@@ -1,5 +1,5 @@
-/* Behaviour of binary messages that no client can cause or see: limits of an answer, metadata that fails
- * half way, memory, and answers without a worker. */
+/* Behaviour of binary messages that cannot be caused or observed by a client: limits of an answer, metadata
+ * that fails half way, memory, and answers without a worker. */
 #include "base/uuid.h"
 #include "colfer/messages.h"
 #include "rpc/colfer/binary_codec.h"
@@ -8,7 +8,8 @@
 #include "tests/support/colfer_print.h"
 #include "tests/unit/unit.h"
 
-/* The message 1 of a sender that does not name itself; the other arguments are members of its part. */
+/* A message with the id 1 that does not name its sender. The further arguments are further members of
+ * exec_message, control_message or meta_message. */
 #define EXEC(type, ...)                                                                                      \
   {                                                                                                          \
     .message_type = (type), .exec_message = &(struct colfer_exec_message)                                    \
@@ -61,7 +62,8 @@ static void take_id(struct text *id)
   *id = TEXT_ABSENT;
 }
 
-/* Shows an answer, as colfer_print does, without its own id, which has to be a UUID. Ends it with a NUL. */
+/* Shows an answer, as colfer_print does, without its own id; checks that the id is a UUID. Ends it with a
+ * NUL. */
 static void show_answer(struct buffer *out, struct text answer)
 {
   struct arena arena;
@@ -161,7 +163,7 @@ UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, tear_down)
   own->reply_max = 1000;
   check_part_of_reply(own, &call, "ref: 3");
   assert_null(strstr(own->shown.data, "xxx"));
-  /* Only refs that were sent are held. */
+  /* Refs are held only if they were sent. */
   check_part_of_reply(
       own,
       &(struct colfer_message)CONTROL_MESSAGE(.command = COLFER_DELETE_OBJECT, .params = OBJS({.ref = 1})),

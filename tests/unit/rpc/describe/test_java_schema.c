@@ -1,4 +1,4 @@
-/* JSON Schemas of Java types, over a catalog without a JDK, and the names in documents. */
+/* Tests the JSON Schemas of Java types, over a catalog without a JDK, and the names in documents. */
 #include "rpc/describe/java_schema.h"
 #include "tests/unit/cases.h"
 

@@ -163,7 +163,7 @@ const struct sample_request known_requests[KNOWN_CONSTRUCTOR] = {
 
 static struct stub_member members[KNOWN_MEMBERS];
 
-/* A request of JSON-RPC makes it: both codecs share sessions. */
+/* A request of JSON-RPC makes the session, because both codecs share sessions. */
 static void make_object(struct service_bench *bench)
 {
   struct rpc_client *maker =
@@ -197,7 +197,7 @@ void known_bench_forget(struct service_bench *bench)
   own_of(bench)->known = NULL;
 }
 
-/* From an exact copy, so that a sanitizer sees a read past its end. */
+/* Serves an exact copy of the message, so that a sanitizer sees a read past its end. */
 static void serve_message(struct service_bench *bench, struct rpc_client *client, struct text message,
                           size_t reply_max)
 {

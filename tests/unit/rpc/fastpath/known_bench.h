@@ -21,8 +21,8 @@ struct sample_request {
   uint32_t builder_seq;
   const char *class_name;
   const char *member;
-  uint32_t ref;                        /* of the object, if the kind has one */
-  const char *values[SAMPLE_ARGS_MAX]; /* up to NULL; a put uses the first one */
+  uint32_t ref;                        /* of the object, if the kind has an object */
+  const char *values[SAMPLE_ARGS_MAX]; /* up to NULL; a put uses the first */
   const char *type;                    /* of the values; NULL: not declared */
   const char *thread_affinity;
 };
@@ -30,7 +30,7 @@ struct sample_request {
 /* Appends the message's bytes. */
 void sample_request_write(const struct sample_request *sample, struct buffer *out);
 
-/* The session that contains an object, whose ref is 1. */
+/* The session that contains an object with the ref 1. */
 #define KNOWN_SESSION "0123456789abcdef"
 
 /* Members of the class C, by their places in stub.members. */
@@ -46,7 +46,7 @@ enum known_member {
   KNOWN_MEMBERS
 };
 
-/* A usual request for each of them except the constructor. */
+/* A usual request for each of these members except the constructor. */
 extern const struct sample_request known_requests[KNOWN_CONSTRUCTOR];
 
 /* Its client is a ZeroMQ identity. */
@@ -56,12 +56,12 @@ struct service_bench *known_bench_create(void);
 void known_bench_forget(struct service_bench *bench);
 
 enum served_twice {
-  SERVED_GENERALLY,  /* both times */
-  SERVED_AS_KNOWN,   /* and the result was the same as on the general path */
+  SERVED_GENERALLY,  /* the general path has served the message both times */
+  SERVED_AS_KNOWN,   /* the worker knew the message, and the result was the same as on the general path */
   SERVED_DIFFERENTLY /* the difference is on stderr */
 };
 
-/* The answers are compared without their own ids; that of a known message is left in bench->out. */
+/* The answers are compared without their own ids. bench->out then has the answer to the known message. */
 enum served_twice known_bench_serve(struct service_bench *bench, struct rpc_client *client,
                                     struct text message, size_t reply_max);
 

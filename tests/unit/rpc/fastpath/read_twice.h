@@ -4,9 +4,9 @@
 #include "rpc/fastpath/fastpath.h"
 
 enum read_twice {
-  READ_GENERALLY,  /* it fitted no shape; its shape is kept now */
-  READ_FROM_CACHE, /* it fitted a shape, and both paths had the same result */
-  READ_DIFFERENTLY /* it fitted a shape, and the results of both paths differ */
+  READ_GENERALLY,  /* the message fitted no shape; its shape is kept now */
+  READ_FROM_CACHE, /* the message fitted a shape, and both paths had the same result */
+  READ_DIFFERENTLY /* the message fitted a shape, and the results of both paths differ */
 };
 
 /* fastpath is NULL at first; the caller frees it with free(). shown: if the message is one valid request,

@@ -132,7 +132,7 @@ UNIT_TEST_WITH(a_new_policy_is_asked, set_up, bench_tear_down)
   check_served(bench, &known_requests[KNOWN_ADD], SERVED_GENERALLY);
   assert_true(has_part(bench, "RpcAccessDeniedException"));
   bench->peer->config.policies = others[1];
-  /* The general path has asked for the verdict just before. */
+  /* The general path has asked for the verdict just before this message. */
   check_served(bench, &known_requests[KNOWN_ADD], SERVED_AS_KNOWN);
   bench->peer->config.policies = policies;
   policy_source_destroy(others[0]);
@@ -175,7 +175,7 @@ UNIT_TEST_WITH(the_oldest_message_is_forgotten, set_up, bench_tear_down)
   learn_request(bench, &sample);
 }
 
-/* Messages that cannot be kept displace at most one. */
+/* Messages that cannot be kept displace at most one known message. */
 UNIT_TEST_WITH(a_message_that_cannot_be_kept_displaces_few, set_up, bench_tear_down)
 {
   static const char *const types[MESSAGES_KEPT] = {"int", "a", "b", "c", "d", "e", "f", "g"};
@@ -244,7 +244,7 @@ UNIT_TEST_WITH(only_some_channels_name_a_session_in_a_message, set_up, bench_tea
   struct rpc_client *client = bench_open_named(bench, OP_CHANNEL_WEBSOCKET, NULL);
   const struct sample_request *own_add = &known_requests[KNOWN_OWN_ADD];
   learn_request(bench, own_add);
-  /* This channel has a verdict of its own, and the session of the connection has no object. */
+  /* The policy has a separate verdict for this channel, and the session of this connection has no object. */
   assert_int_equal(serve_request(bench, client, own_add, 0), SERVED_GENERALLY);
   assert_int_equal(bench_serve(bench, client, TEXT(MAKE), 0), RPC_REPLY);
   assert_int_equal(serve_request(bench, client, own_add, 0), SERVED_AS_KNOWN);

@@ -86,7 +86,7 @@ UNIT_TEST_WITH(keeps_as_many_as_it_has_room_for, NULL, tear_down)
       assert_int_equal(read_again(text_of(call)), wanted);
     }
   }
-  /* The last one has replaced the first. */
+  /* The last shape has replaced the first. */
   assert_int_equal(read_again(text_of(CALL("1", "\"type\":\"C\",\"method\":\"m1\""))), READ_FROM_CACHE);
   assert_int_equal(read_again(text_of(CALL("1", "\"type\":\"C\",\"method\":\"m0\""))), READ_GENERALLY);
 }
@@ -105,7 +105,7 @@ UNIT_TEST_WITH(skips_long_texts, NULL, tear_down)
     for (unsigned i = 0; i < space * SHAPE_TEXT_MAX; i++)
       buffer_append_char(&message, ' ');
     buffer_append_char(&message, '}');
-    /* The content of a hole may be long; the rest may not. */
+    /* The content of a hole may be long; the text between the holes may not. */
     assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
     assert_true(shown.len > 0);
     assert_int_equal(read_again(buffer_text(&message)), space == 0 ? READ_FROM_CACHE : READ_GENERALLY);
@@ -133,7 +133,7 @@ UNIT_TEST_WITH(reads_very_long_lists_in_full, NULL, tear_down)
   assert_int_equal(read_again(buffer_text(&message)), READ_GENERALLY);
 }
 
-/* Items that were made before a list turned out not to fit are freed. */
+/* If a list does not fit after all, the items that were made are freed. */
 UNIT_TEST_WITH(leaves_the_arena_as_it_was_where_nothing_fits, NULL, tear_down)
 {
   enum { COUNT = 1000 };

@@ -1,4 +1,5 @@
-/* When a request takes the whole-number path, and that its frame is ended in every case. */
+/* Tests which requests take the whole-number path, and that the frame of each request is ended in every
+ * case. */
 #include "rpc/fastpath/whole_number_path.h"
 
 #include "base/number_format.h"
@@ -94,7 +95,7 @@ UNIT_TEST_WITH(a_void_call_is_answered_without_a_number, set_up, tear_down)
   members[0].whole_number = 'V';
   own->path.call.member = NULL;
   whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &written);
-  assert_false(take_path(own)); /* a number in the answer to a void call */
+  assert_false(take_path(own)); /* the answer to a void call has a number */
   whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &has_none);
   assert_true(take_path(own));
   unit_assert_text(buffer_text(&own->service->out), TEXT("<7>"), __FILE__, __LINE__);

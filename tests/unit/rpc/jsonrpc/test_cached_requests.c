@@ -1,4 +1,4 @@
-/* Cached requests, alone and in batches: answered, and refused, as on the general path. With
+/* Cached requests, alone and in batches: answered and refused in the same way as on the general path. With
  * JPEER_FASTPATH off nothing is cached, and the answers are the same. */
 #include "service_bench.h"
 #include "tests/unit/cases.h"

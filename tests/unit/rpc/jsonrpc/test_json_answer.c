@@ -1,4 +1,4 @@
-/* Answers: those that are too long, and those that are made while they are read. */
+/* Answers that are too long, and answers that are made while they are read. */
 #include "rpc/jsonrpc/json_codec.h"
 #include "service_bench.h"
 #include "tests/unit/unit.h"
@@ -44,7 +44,7 @@ UNIT_TEST_WITH(makes_refs_of_long_answers, set_up, bench_tear_down)
       "\"null\":false,\"ref\":1}}}");
 }
 
-/* Even without room a result is sent if it is no longer than an error. */
+/* A result that exceeds the limit is sent nevertheless if it is not longer than the error would be. */
 UNIT_TEST_WITH(loses_nothing_in_a_batch_that_is_full, set_up, bench_tear_down)
 {
   char batch[1024];
@@ -102,7 +102,8 @@ UNIT_TEST_WITH(sends_a_long_id_once, set_up, bench_tear_down)
       "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"call\",\"params\":{\"type\":\"C\",\"method\":\"add\"}}",
       id);
   assert_int_equal(bench_serve(bench, bench->client, buffer_text(&request), 0), RPC_REPLY);
-  assert_in_range(bench->out.len, 2 * LENGTH, 3 * LENGTH); /* of the envelope, and of the throwable */
+  /* the message is in the envelope and in the throwable */
+  assert_in_range(bench->out.len, 2 * LENGTH, 3 * LENGTH);
   assert_part(bench, "\"X\",\"message\":null,\"request_id\":null,");
   members[0].outcome = of_add;
   buffer_fini(&request);

@@ -106,7 +106,7 @@ UNIT_TEST_WITH(test_names_of_long_texts_stay, set_up, tear_down)
 {
   static const struct {
     const char *params;
-    const char *filled; /* NULL: it is copied, for which there is no room */
+    const char *filled; /* NULL: the text is copied, and does not fit */
   } cases[] = {
       {"{\"args\":[{\"ref\":{\"result\":\"long\"}},[{\"ref\":{\"result\":\"long\"}}]]}",
        "{\"args\":[{\"type\":\"java.lang.String\",\"ref\":{\"result\":\"long\"}},"
@@ -143,7 +143,7 @@ UNIT_TEST_WITH(test_a_long_text_is_found_by_its_name_and_released_once, set_up, 
   struct json_value name = parse_json(TEXT("{\"result\":\"long\"}"));
   int released = 0;
   note_long_text();
-  assert_null(batch_fill_find_shared(results, name)); /* never named */
+  assert_null(batch_fill_find_shared(results, name)); /* no request has named this result */
   for (int i = 0; i < 3; i++)
     assert_int_equal(fill_sharing("{\"args\":[{\"ref\":{\"result\":\"long\"}}]}", true, &params), JP_OK);
   struct op_shared_text *shared = batch_fill_find_shared(results, name);
@@ -209,7 +209,7 @@ UNIT_TEST_WITH(test_all_copies_of_a_batch_have_a_limit, set_up, tear_down)
       "the values that the requests of this batch name take more than 32 times message-max (1000 bytes)");
 }
 
-/* Each request of the chain has failed because of the one before it. */
+/* Each request of the chain has failed because of the previous request. */
 UNIT_TEST_WITH(test_a_chain_of_failures_stays_small, set_up, tear_down)
 {
   const struct batch_result *last = batch_results_find(results, TEXT("8"));

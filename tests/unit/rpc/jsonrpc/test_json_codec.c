@@ -55,7 +55,7 @@ UNIT_TEST_WITH(answers_a_ping, set_up, bench_tear_down)
   assert_true(answer_ping(
       bench, "{\"jsonrpc\":\"2.0\",\"method\":\"control\",\"params\":{\"method\":\"ping\"}}", &served));
   assert_int_equal(served, RPC_NO_REPLY);
-  /* So are wrong options. */
+  /* A worker reports wrong options, too. */
   assert_true(answer_ping(bench, PING_WITH("{\"threadAffinity\":\"FX\"}"), &served));
   assert_false(answer_ping(bench, PING_WITH("{\"other\":1}"), &served));
   assert_false(answer_ping(bench, PING_WITH("null"), &served));
@@ -104,7 +104,8 @@ UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
 
 /* ---- answers while a request of the same client is served ---- */
 
-/* tests/integration/test_share_beside.py has the requests that are answered so, and their answers. */
+/* tests/integration/test_share_beside.py tests the requests that are answered in this way, and their
+ * answers. */
 static bool request_name(struct rpc_client *client, struct buffer *out)
 {
   return rpc_codec_jsonrpc.serve_beside(bench->service->context, client, NULL,
@@ -126,7 +127,7 @@ static void *ask_name(void *argument)
   return request_name(asker->client, &asker->out) ? NULL : argument;
 }
 
-/* The thread that serves makes the session, or finds the one for which the name was made. */
+/* The thread that serves the request makes the session, or finds the session that has the new name. */
 UNIT_TEST_WITH(the_session_is_the_one_in_which_the_request_runs, set_up, bench_tear_down)
 {
   for (int i = 0; i < RACES; i++) {

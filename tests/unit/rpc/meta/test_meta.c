@@ -122,8 +122,8 @@ static const char *string_in(const json_t *object, const char *key)
   return json_string_value(json_object_get(object, key));
 }
 
-/* Members by their names, in the order of the answer; with + if one is overridden, and < before the class
- * from which it comes. */
+/* Members by their names, in the order of the answer; a + follows an overridden member, and a < precedes the
+ * class from which an inherited member comes. */
 static void describe_members(const json_t *class, const char *list, struct buffer *out)
 {
   size_t index;
@@ -181,7 +181,8 @@ UNIT_TEST(test_classes)
   unit_cases(CLASSES, check_class);
 }
 
-/* No anonymous, local or synthetic class, and no Marker, which has no usable member. */
+/* Anonymous, local and synthetic classes are not listed, and Marker is not listed because it has no usable
+ * member. */
 UNIT_TEST(test_default_scope)
 {
   json_t *answer = answer_of(&(struct query){0});
@@ -307,7 +308,7 @@ UNIT_TEST(test_failed_scan)
   policy_destroy(policy);
 }
 
-/* No compiler makes such files; a query over them ends nevertheless. */
+/* A query must end even over class files that no compiler makes. */
 UNIT_TEST(test_inheritance_in_a_circle)
 {
   static const char *const heirs[][2] = {{"A", "B"}, {"B", "C"}, {"C", "A"}, {"D", "D"}, {"E", "A"}};

@@ -1,4 +1,4 @@
-/* Shapes that no class of a conformance case has. */
+/* Shapes of classes that do not occur in conformance cases. */
 #include "rpc/meta/meta_json.h"
 #include "tests/unit/temporary_file.h"
 #include "tests/unit/unit.h"
@@ -40,7 +40,7 @@ static void check_look(const struct op_description *look, const char *rules, con
   "{\"name\":\"run\",\"modifiers\":\"public\",\"isStatic\":false,\"returnType\":\"void\","                   \
   "\"overridden\":false,\"inheritedFrom\":\"a.Base\",\"parameters\":[]}"
 
-/* The policy knows the class by another name, as that of an array. */
+/* The policy judges the class by another name, for example the name of an array. */
 UNIT_TEST(judges_an_array_by_its_element)
 {
   struct op_shape array = {.name = TEXT("[La.Thing;"), .superclass = TEXT("a.Base"), .access = PUBLIC};
@@ -66,7 +66,7 @@ UNIT_TEST(judges_an_array_by_its_element)
              "\"constructors\":[],\"methods\":[],\"fields\":[]}");
 }
 
-/* A loader may give a class the name of the one that it extends. */
+/* A loader may define a class with the name of its superclass. */
 UNIT_TEST(survives_a_class_above_of_the_same_name)
 {
   struct op_shape twins[] = {{.name = TEXT("a.Twin"), .superclass = TEXT("a.Twin"), .access = PUBLIC},

@@ -1,4 +1,4 @@
-/* Which classes of jars within jars are listed, depending on the class loaders; and prefixes. */
+/* Tests which classes of jars within jars are listed, depending on the class loaders, and tests prefixes. */
 #include "classfile/builder.h"
 #include "rpc/meta/meta.h"
 #include "rpc/meta/meta_query.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 struct loaders {
-  const char *found;  /* by the loader of main */
-  const char *loaded; /* by one loader */
+  const char *found;  /* the class that how often the loader of main was asked finds */
+  const char *loaded; /* the class that exactly one loader has loaded */
   unsigned asked;     /* the loader of main */
 };
 
@@ -81,7 +81,7 @@ static uint64_t check_reach(struct loaders *given, const char *wanted)
 UNIT_TEST(a_jar_is_listed_as_a_whole_once_main_has_its_loader)
 {
   struct loaders none = {.asked = 0};
-  struct loaders all_of_first = {.found = "b.Two"}; /* the class that stands for the jar */
+  struct loaders all_of_first = {.found = "b.Two"}; /* the class that represents the jar */
   uint64_t without = check_reach(&none, "10000");
   assert_int_equal(none.asked, 2); /* once for each jar that has classes */
   assert_true(check_reach(&all_of_first, "11100") != without);
@@ -161,7 +161,7 @@ UNIT_TEST(many_names_and_prefixes_take_no_product)
     struct text text = {name,
                         (size_t)snprintf(name, sizeof name, "java.%c%07zu%c", "xy"[i % 2], i * 10, 'C')};
     covered += meta_prefixes_cover(&prefixes, text);
-    /* otherwise each name was compared with each prefix */
+    /* a longer time means that each name was compared with each prefix */
     assert_true(clock_now_ms() - since_ms < AWAIT_MAX_MS);
   }
   assert_int_equal(covered, NAMES / 2);

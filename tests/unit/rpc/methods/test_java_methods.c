@@ -142,7 +142,7 @@ static const struct java_method *methods_of(const struct jdk *jdk, size_t i)
   return methods;
 }
 
-/* A client that has used many names once must not slow the names that others use, nor later ones. */
+/* A client that has used many names once must not slow down names of other clients, or later names. */
 UNIT_TEST(the_name_that_was_used_longest_ago_is_replaced)
 {
   struct jdk jdk;
@@ -155,7 +155,7 @@ UNIT_TEST(the_name_that_was_used_longest_ago_is_replaced)
     assert_ptr_equal(methods_of(&jdk, 1), in_use);
   }
   assert_ptr_not_equal(methods_of(&jdk, 0), held.methods);
-  assert_true(text_equal(held.methods[0].member, jdk.names[0].member)); /* its user keeps it */
+  assert_true(text_equal(held.methods[0].member, jdk.names[0].member)); /* the user of the entry keeps it */
   java_methods_index_release(&held);
   close_jdk(&jdk);
 }

@@ -1,4 +1,5 @@
-/* Distances between names, compared with the whole table for short ones, and the few nearest ones. */
+/* Tests the distances between names, for short names by a calculation of the whole table, and the choice of
+ * the nearest names. */
 #include "rpc/suggest/nearest.h"
 #include "tests/unit/unit.h"
 

@@ -71,14 +71,14 @@ UNIT_TEST_WITH(counts_have_limits, set_up, tear_down)
 UNIT_TEST_WITH(commas_in_a_text_take_no_memory, set_up, tear_down)
 {
   enum { COMMAS = 1024 * 1024 };
-  struct mallinfo2 before = mallinfo2(); /* only zeros under a sanitizer */
+  struct mallinfo2 before = mallinfo2(); /* under a sanitizer all members are 0 */
   assert_int_equal(read_many(bench, "[{\"type\":\"long[]\",\"value\":[\"", "", COMMAS, "\"]}]"), JP_INVALID);
   struct mallinfo2 after = mallinfo2();
   assert_true(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd < (size_t)4 * COMMAS);
 }
 
-/* The last value of each key at the place of its first, at sizes for which a pairwise search would take
- * minutes. */
+/* A repeated key keeps its first place and gets its last value. The sizes are so large that a pairwise search
+ * would take minutes. */
 UNIT_TEST_WITH(repeated_keys_take_no_product, set_up, tear_down)
 {
   enum { KEYS = 20000, ROUNDS = 5 };

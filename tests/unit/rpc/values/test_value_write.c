@@ -6,7 +6,7 @@
 
 static const int64_t longs[] = {INT64_MIN, INT64_MAX};
 
-/* rpc_value_length is never less than the length of the text: jpeer.fetch fills an answer by it. */
+/* rpc_value_length is never less than the length of the text, because jpeer.fetch fills an answer by it. */
 UNIT_TEST(no_text_is_longer)
 {
   struct op_value items[] = {

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 
-/** Prices, and those who want to hear of them: what a program of Py4J has as its entry point. */
+/** Prices and their listeners: the entry point of a program for Py4J. */
 public final class Exchange {
   /** A client's object. */
   public interface Listener {

@@ -4,7 +4,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.api.java.UDF1;
 
-/** A function that stays in this JVM: Spark serializes its name alone, since no object of Python's can be serialized. */
+/** A function that remains in this JVM: Spark serializes only its name, because an object of Python cannot
+ * be serialized. */
 public final class KeptFunction implements UDF1<Object, Object> {
   private static final Map<String, UDF1<Object, Object>> FUNCTIONS = new ConcurrentHashMap<>();
   private final String name;

@@ -23,7 +23,8 @@ import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
-/** A Java client of the peer: one socket, which has one request at a time, and the session that its UUID names. */
+/** A Java client of the peer: one socket with one request at a time, and a session whose name is the
+ * client's UUID. */
 final class Client implements AutoCloseable {
   private static final int ANSWER_MILLISECONDS = 60_000;
   /** At times the handshake with libzmq stalls until this ends; JeroMQ then connects anew. Its default is 30 s. */
