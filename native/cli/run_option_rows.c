@@ -156,13 +156,14 @@ const struct option run_option_rows[] = {
      .variable = "JPEER_PRINCIPALS",
      .takes = "PATH",
      .help =
-         "the principals file (YAML): who may come in, by token or Unix user, with which rights and limits; "
-         "nobody else may",
+         "the principals file (YAML): who may come in, by token, certificate, CURVE key or Unix user, with "
+         "which rights and limits; nobody else may",
      .read = option_read_text,
      AT(principals_file)},
     {.names = {"--insecure-listen"},
      .variable = "JPEER_INSECURE_LISTEN",
-     .help = "allows addresses other than loopback, where anyone who reaches them is a client",
+     .help = "allows addresses other than loopback also without principals and encryption: anyone who "
+             "reaches them is a client",
      .read = option_read_switch,
      AT(insecure_listen)},
     {.names = {"--allow-user"},

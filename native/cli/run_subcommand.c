@@ -375,7 +375,7 @@ static int run_peer(struct run *run, struct jp_error *error)
   run->options.net.zmq = endpoints_for_net(&run->options.zmq);
   if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
-  /* Now, because a reload tells the server and the peer. */
+  /* Now, because a reload notifies the server and the peer. */
   if (run->principals != NULL &&
       principals_watch_start(run->principals, options->policy_watch_ms, error) != JP_OK)
     return EXIT_RUN_TIME;

@@ -8,7 +8,7 @@
  *
  * One thread: that of the caller, on which Java's calls of lambdas run, too.
  */
-#include "command/value.h"
+#include "command/language_value.h"
 
 struct evaluator;
 

@@ -71,7 +71,7 @@ static enum jp_status expect_sign(struct parser *p, const char *sign)
 }
 
 /* The opening bracket was read; the closing one is next, and is read after the bracket is closed, because a line end
- * behind it counts. */
+ * after it counts. */
 static enum jp_status close_bracket(struct parser *p, const char *sign)
 {
   p->brackets--;
@@ -1031,7 +1031,7 @@ static enum jp_status parse_nothing(struct parser *p, struct node *node)
   return JP_OK;
 }
 
-/* The statements that begin with a word; the parser is behind it. */
+/* The statements that begin with a word; the parser is after that word. */
 static const struct {
   const char *word;
   enum node_kind kind;

@@ -24,7 +24,7 @@ enum tls_wait {
 enum jp_client_status client_tls_create(int fd, const struct client_url *url,
                                         const struct client_credentials *credentials, struct client_tls **tls,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Also tells the peer that nothing more will be sent, if the socket accepts that at once. NULL is fine. */
+/* Also notifies the peer that nothing more will be sent, if the socket accepts that at once. NULL is fine. */
 void client_tls_destroy(struct client_tls *tls);
 
 /* The next part of the handshake. JP_CLIENT_OK with TLS_NEEDS_NOTHING: it is complete, and the certificate was verified.

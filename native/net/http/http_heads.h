@@ -7,7 +7,7 @@
  * because a Host that one site serves may be foreign to another site. Sites are distinguished by their
  * addresses in memory.
  *
- * A head with a token (Authorization) is never kept, so that no comparison of bytes tells how much of another client's token
+ * A head with a token (Authorization) is never kept, so that no comparison of bytes shows how much of another client's token
  * a guess has right.
  *
  * One owner, one thread. A cache must always be used with the same limits.

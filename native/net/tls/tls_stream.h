@@ -9,8 +9,8 @@
  * stream still exists.
  *
  * Input that no event of the socket shows: a read takes all bytes that the socket has, up to 17 KiB, and decrypts them
- * as its caller has room. tls_stream_has_pending tells what is left. Output that no caller knows: answers of the
- * handshake, new keys (RFC 8446, 4.6.3) and the final alert. tls_stream_is_held tells that such bytes found no room in
+ * as its caller has room. tls_stream_has_pending says whether some are left. Output that no caller knows: answers of the
+ * handshake, new keys (RFC 8446, 4.6.3) and the final alert. tls_stream_is_held says whether such bytes found no room in
  * the socket; tls_stream_flush sends them.
  *
  * Memory: docs/limits.md. OpenSSL's buffers exist only while they have content.

@@ -219,7 +219,7 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   }
 }
 
-/* Who has sent a message, as libzmq tells it. */
+/* Who has sent a message, as libzmq reports it. */
 struct sender {
   struct rpc_address address;
   bool has_key; /* shows a CURVE key: all clients of TCP do if the peer has CURVE */
@@ -263,7 +263,7 @@ static bool are_of_one_sender(const struct zeromq_router *zeromq, struct zeromq_
   return is_same_sender(&first, &second);
 }
 
-/* Finds whose message it is: by its key, or on a Unix socket by its user. Groups do not count, because libzmq tells only
+/* Finds whose message it is: by its key, or on a Unix socket by its user. Groups do not count, because libzmq reports only
  * one. False: the message was refused, and out has the answer. */
 static bool find_principal(struct zeromq_router *zeromq, struct zeromq_pending *pending,
                            const struct sender *sender, struct principal_match *match, struct buffer *out,

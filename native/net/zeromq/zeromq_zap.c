@@ -66,7 +66,7 @@ static struct text frame_text(zmq_msg_t *frame)
 
 /* ---- answers ---- */
 
-/* A client that has left meanwhile gets none: libzmq drops the answer. user: "" unless the status is 200. */
+/* A client that has left during that time gets no answer: libzmq drops the answer. user: "" unless the status is 200. */
 static void send_answer(const struct zeromq_zap *zap, const struct envelope *envelope, const char *status,
                         const char *reason, const char *user)
 {

@@ -1,5 +1,5 @@
-#ifndef JPEER_COMMAND_VALUE_H
-#define JPEER_COMMAND_VALUE_H
+#ifndef JPEER_COMMAND_LANGUAGE_VALUE_H
+#define JPEER_COMMAND_LANGUAGE_VALUE_H
 /*
  * Values of the language: Java's values, objects of the peer, and what only this side has (lists, maps and lambdas that
  * are written in the program).

@@ -1,4 +1,4 @@
-#include "command/value.h"
+#include "command/language_value.h"
 
 #include "base/array.h"
 #include "base/number_format.h"
