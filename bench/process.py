@@ -350,7 +350,7 @@ def cells(made):
 
 
 def smoke():
-    """Checks that every measure gives its rows, not its speed."""
+    """Checks that every measure gives its rows, whatever their figures."""
     options = argparse.Namespace(runs=1, seconds=0.05, warm_up=10)
     for name in MEASURES:
         made = list(measure(options, SMOKE, (name,)))

@@ -6,7 +6,8 @@
  */
 #include "policy/loader.h"
 
-/* A pattern with "jdk:" makes the same rule as without: only policy_allow_check uses the word.
+/* The word "jdk:" before a pattern permits a wildcard that matches classes of the JDK. It changes nothing about the rule:
+ * only policy_allow_check uses it.
  *
  * patterns is a list such as "com.example.**,java.util.*", without blanks; name is what errors and reasons call it (NULL:
  * "--rpc-allow"). Fills the document's rules and
@@ -17,7 +18,7 @@ enum jp_status policy_allow_compile(struct text patterns, const char *name, stru
 
 /*
  * Whether a wildcard without "jdk:" matches a class of the JDK. Most of the JDK's packages have members that
- * give a client access to everything, so a peer refuses patterns that match all of them. The caller passes
+ * give a client access to everything, so a peer refuses such a wildcard if it matches any class of the JDK. The caller passes
  * the names of the JDK's classes, in any order, until policy_allow_see_class returns false.
  */
 struct policy_allow_check {
@@ -30,7 +31,7 @@ struct policy_allow_check {
   struct arena *arena;
 };
 
-/* Borrows the patterns, which policy_allow_compile must have accepted with this name, the name and the arena. */
+/* Borrows patterns, name and arena. policy_allow_compile must have accepted the patterns with this name. */
 enum jp_status policy_allow_check_begin(struct policy_allow_check *check, struct text patterns,
                                         const char *name, struct arena *arena,
                                         struct jp_error *error) JP_MUST_CHECK;

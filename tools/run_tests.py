@@ -117,10 +117,10 @@ ALL_STEPS = [
     # This one runs all JVM tests under -Xcheck:jni, the next all of them under the sanitizers: "plain" is neither.
     ("release", "units and corpora, optimised", RELEASE_BUILD,
      [ctest("release", "--label-exclude", "plain|bench|bench-smoke|net")], {}),
-    ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev", "--label-exclude", "checked|bench-smoke")],
+    ("dev", "units and corpora under ASan and UBSan", "dev", [ctest("dev", "--label-exclude", "checked|bench-smoke|rare")],
      ASAN),
     ("tsan", "units without a JVM under TSan", "tsan",
-     [ctest("tsan", "--label-exclude", "jvm", "--exclude-regex", ONE_THREAD)], TSAN),
+     [ctest("tsan", "--label-exclude", "jvm|rare", "--exclude-regex", ONE_THREAD)], TSAN),
     ("conformance-asan", "request and reply, under ASan and UBSan, on every transport", "dev",
      [[PYTHON, "tests/conformance/run.py"]], on("dev")),
     # Over transports with different forms of messages or lives of sessions: no other transport makes references.
@@ -155,6 +155,8 @@ BACKGROUND = {"tidy"}
 RELEASE_STEPS = [
     ("dev-checked", "units with a JVM, under ASan, UBSan and -Xcheck:jni at once; the benchmarks under the first two",
      "dev", [ctest("dev", "--label-regex", "checked|bench-smoke")], ASAN),
+    ("net-over-tls", "many clients over TLS, under ASan and UBSan", "dev", [ctest("dev", "--label-regex", "rare")], ASAN),
+    ("net-over-tls-tsan", "the same under TSan", "tsan", [ctest("tsan", "--label-regex", "rare")], TSAN),
     *((f"mutate-{home.name}", "mutated requests under -Xcheck:jni", "release",
        [[PYTHON, "tests/fuzz/mutate_requests.py", "--seconds", "600", "--jvm", str(home)]], on("release"))
       for home in jdks.homes()),

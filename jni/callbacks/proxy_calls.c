@@ -342,7 +342,7 @@ static void fail_memory(struct running *running)
   set_failure(running, CODE_INTERNAL, &failed);
 }
 
-/* Borrows a nested worker's jvm_thread for this thread. The caller sets the request's operation. */
+/* Borrows the jvm_thread of the worker that serves nested requests for this thread, and sets the request's operation. */
 static bool enter_worker(struct running *running, struct jvm_request *request, struct jvm_thread_place *place,
                          const struct operation *operation)
 {

@@ -266,7 +266,7 @@ enum jp_status jvm_executor_run(struct jvm_thread *thread, const struct jvm_exec
   if (thrown != NULL && jvm_task_withdraw(task)) {
     status = fail_thrown(thread, call, thrown, "the executor threw", outcome);
   } else {
-    /* The executor threw although it runs the task: only the task's own outcome counts. */
+    /* The executor runs the task. If the executor threw all the same, only the task's own outcome counts. */
     (*env)->DeleteLocalRef(env, thrown);
     status = await_task(call, task, outcome);
   }

@@ -565,7 +565,7 @@ static enum jp_client_status append_request_within(struct jp_client *client, con
   return message_write_binary(request, &how, out, error);
 }
 
-/* Nested in the callback in which the thread is. */
+/* Appends the request. If the thread is inside a callback, the request is nested in that callback. */
 static enum jp_client_status append_request(struct jp_client *client, const struct jp_request *request,
                                             uint64_t id, struct buffer *out, struct jp_client_error *error)
 {
@@ -763,8 +763,8 @@ static void end_connection_to_cancel(struct jp_client *client)
 
 /* Asks the peer by a notification to end an unanswered request. Does not wait until the socket accepts the whole
  * notification. Over transports that answer requests in order nothing is sent, because the peer would read it too late.
- * Cancelling a request ends its whole message. The notification is not nested in the callback in which the thread may be,
- * because the peer would then serve it after the nested request that it ends. */
+ * Cancelling a request ends its whole message. Inside a callback the notification is not nested, because the peer serves
+ * nested messages one after the other: it would read the cancel after the request that is to be ended. */
 static void send_cancel(struct jp_client *client, uint64_t id)
 {
   char digits[ID_SIZE];

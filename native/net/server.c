@@ -395,7 +395,7 @@ void net_drain(struct net_server *server, int64_t grace_ms)
 
 void net_destroy(struct net_server *server)
 {
-  enum { LEAVE_MS = 500 };
+  enum { LEAVE_MS = 5000 }; /* nobody waits for the end of this process any more, and a thread may be slow */
   if (server == NULL)
     return;
   close_listeners(server);

@@ -12,7 +12,7 @@
 
 struct client_tls;
 
-/* What a function that could not go on waits for. */
+/* What has to happen before the function that has set it can continue. */
 enum tls_wait {
   TLS_NEEDS_NOTHING,
   TLS_NEEDS_INPUT, /* until the socket is readable */
@@ -39,8 +39,8 @@ enum jp_client_status client_tls_shake_hands(struct client_tls *tls, enum tls_wa
 enum jp_client_status client_tls_write(struct client_tls *tls, const char *bytes, size_t size, size_t *count,
                                        enum tls_wait *wait,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Reads at most size bytes. *count 0: *wait says what the call waits for. JP_CLIENT_CLOSED: the peer has closed, which it
- * has announced unless client_tls_is_cut. Otherwise as client_tls_write. */
+/* Reads at most size bytes. *count 0: *wait says what the call waits for. JP_CLIENT_CLOSED: the peer has closed the connection; client_tls_is_cut
+ * says whether without close_notify. Otherwise as client_tls_write. */
 enum jp_client_status client_tls_read(struct client_tls *tls, char *bytes, size_t size, size_t *count,
                                       enum tls_wait *wait,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;

@@ -55,7 +55,7 @@ UNIT_TEST(reads_and_writes_every_kind)
   }
 }
 
-/* Only the number of elements decides whether a list is empty, not their type. */
+/* A list without elements is empty even if its pointer is not NULL. */
 UNIT_TEST(leaves_out_empty_lists)
 {
   struct kinds item = {.byte = 1};
