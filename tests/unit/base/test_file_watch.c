@@ -52,9 +52,16 @@ static int64_t await_loads(int count, void (*change)(int step))
   return clock_now_ms() - begin;
 }
 
+static int64_t written_ms;
+static int64_t longest_gap_ms; /* between two writes: on a busy machine the file rests for as long */
+
 static void write_first(int step)
 {
   temporary_file_set(paths[0], step % 2 == 0 ? "even" : "odd");
+  const int64_t now_ms = clock_now_ms();
+  if (step > 0 && now_ms - written_ms > longest_gap_ms)
+    longest_gap_ms = now_ms - written_ms;
+  written_ms = now_ms;
 }
 
 /* Each within the rest of the other, for a third of a second. */
@@ -75,9 +82,17 @@ UNIT_TEST(files_that_change_one_after_another_are_loaded_once)
 
 UNIT_TEST(a_file_that_never_rests_is_loaded_once_a_second)
 {
-  struct file_watch *watch = start(10);
-  assert_true(await_loads(2, write_first) >= 1900);
-  file_watch_stop(watch);
+  enum { TRIES = 20, RESTING_MS = 50 /* half of what the watch takes for a rest */ };
+  int64_t took_ms = 0;
+  for (int i = 0; i == 0 || (i < TRIES && longest_gap_ms >= RESTING_MS); i++) {
+    struct file_watch *watch = start(10);
+    longest_gap_ms = 0;
+    took_ms = await_loads(2, write_first);
+    file_watch_stop(watch);
+  }
+  if (longest_gap_ms >= RESTING_MS)
+    skip(); /* the machine lets no file be without rest */
+  assert_true(took_ms >= 1900);
 }
 
 UNIT_TEST(without_an_interval_files_are_loaded_when_that_is_asked_for)
