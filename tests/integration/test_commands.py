@@ -252,7 +252,7 @@ class Output(CommandCase):
         process = subprocess.Popen([BINARY, "call", "-u", self.peer.address("ws"), program], env=environment(),
                                    stderr=subprocess.PIPE, text=True)
         state = f"Thread.getAllStackTraces().values().stream().filter(s -> s.length > 0 && " \
-                "s[0].getMethodName() == \"sleep\").count()"
+                "s[0].getMethodName().startsWith(\"sleep\")).count()"
         count = lambda: self.command("call", state).stdout.strip()
         eventually(lambda: count() == "1", "a sleeping call")
         process.send_signal(signal.SIGINT)
