@@ -1044,7 +1044,7 @@ static const struct {
 static enum jp_status parse_command(struct parser *p, struct node **out)
 {
   enum jp_status status = make_node(p, NODE_COMMAND, p->token.at, out);
-  if (status != JP_OK)
+  if (*out == NULL)
     return status;
   (*out)->name = p->token.span;
   return advance(p);
