@@ -180,14 +180,15 @@ static jint read_stack(const struct report *report, jthread thread, jvmtiFrameIn
   return failure == JVMTI_ERROR_NONE ? count : 0;
 }
 
-static bool runs_hooks(const struct report *report, jthread thread)
+/* True if the thread is inside a method of the class whose signature begins so. */
+static bool is_inside(const struct report *report, jthread thread, const char *signature)
 {
   jvmtiFrameInfo frames[DEPTH];
   jint count = read_stack(report, thread, frames);
-  bool runs = false;
-  for (jint i = 0; i < count && !runs; i++)
-    runs = is_method_of(report, frames[i].method, "Ljava/lang/ApplicationShutdownHooks;");
-  return runs;
+  bool found = false;
+  for (jint i = 0; i < count && !found; i++)
+    found = is_method_of(report, frames[i].method, signature);
+  return found;
 }
 
 static void free_references(const struct report *report, jint count, jthread *threads)
@@ -228,7 +229,7 @@ static jint list_threads(const struct report *report, jthread **threads)
 static jthread find_ending_thread(const struct report *report, jint count, const jthread *threads)
 {
   for (jint i = 0; i < count; i++) {
-    if (runs_hooks(report, threads[i]))
+    if (is_inside(report, threads[i], "Ljava/lang/ApplicationShutdownHooks;"))
       return threads[i];
   }
   return NULL;
@@ -405,16 +406,6 @@ __attribute__((noreturn)) static void end_process(void)
 
 /* ---- why the process ends ---- */
 
-static bool calls_exit(const struct report *report, jthread thread)
-{
-  jvmtiFrameInfo frames[DEPTH];
-  jint count = read_stack(report, thread, frames);
-  bool found = false;
-  for (jint i = 0; i < count && !found; i++)
-    found = is_method_of(report, frames[i].method, "Ljava/lang/Runtime;");
-  return found;
-}
-
 void jvm_stopping_log_cause(struct jvm_thread *thread)
 {
   const int number = atomic_load(&first.number);
@@ -437,7 +428,7 @@ void jvm_stopping_log_cause(struct jvm_thread *thread)
   jint count = list_threads(&report, &threads);
   jthread ending = find_ending_thread(&report, count, threads);
   char place[256] = "";
-  if (ending != NULL && calls_exit(&report, ending)) {
+  if (ending != NULL && is_inside(&report, ending, "Ljava/lang/Runtime;")) {
     write_place(&report, ending, place, sizeof place);
     if (strncmp(place, ", in jpeer.peer.", strlen(", in jpeer.peer.")) == 0)
       log_info("the peer stops: a client's request called System.exit");

@@ -1,10 +1,7 @@
 #include "cli/socket_options.h"
 
-#include <errno.h>
-#include <grp.h>
-#include <limits.h>
-#include <pwd.h>
-#include <stdio.h>
+#include "base/unix_account.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,48 +30,14 @@ enum jp_status socket_options_read_mode(const struct option *option, const char 
   return JP_OK;
 }
 
-/* A number is a user's or group's number, even if an account has the number as its name: adduser and useradd
- * make no such account. In system calls (unsigned)-1 means "no account". */
-static bool read_number(const char *text, unsigned *id)
+static enum jp_status find_account(enum unix_account_kind kind, const char *text, uint32_t *id,
+                                   struct jp_error *error)
 {
-  size_t length = strlen(text);
-  if (length == 0 || length > 10 || strspn(text, "0123456789") != length)
-    return false;
-  unsigned long long number = strtoull(text, NULL, 10);
-  *id = (unsigned)number;
-  return number < UINT_MAX;
-}
-
-static enum jp_status fail_look_up(const char *what, int reason, struct jp_error *error)
-{
-  if (reason != 0 && reason != ENOENT && reason != ESRCH)
-    return jp_fail(error, JP_INVALID, "takes the name or number of a %s (the look-up fails: %s)", what,
-                   strerror(reason));
-  return jp_fail(error, JP_INVALID, "takes the name or number of a %s of this machine", what);
-}
-
-static enum jp_status find_user(const char *text, unsigned *id, struct jp_error *error)
-{
-  if (read_number(text, id))
+  struct jp_error reason;
+  if (unix_account_find(kind, text, id, &reason) == JP_OK)
     return JP_OK;
-  errno = 0;
-  const struct passwd *found = getpwnam(text);
-  if (found == NULL)
-    return fail_look_up("user", errno, error);
-  *id = found->pw_uid;
-  return JP_OK;
-}
-
-static enum jp_status find_group(const char *text, unsigned *id, struct jp_error *error)
-{
-  if (read_number(text, id))
-    return JP_OK;
-  errno = 0;
-  const struct group *found = getgrnam(text);
-  if (found == NULL)
-    return fail_look_up("group", errno, error);
-  *id = found->gr_gid;
-  return JP_OK;
+  return jp_fail(error, JP_INVALID, "takes the name or number of a %s (%s)",
+                 kind == UNIX_USER ? "user" : "group", reason.text);
 }
 
 static enum jp_status add_account(struct run_accounts *accounts, unsigned id, struct jp_error *error)
@@ -92,15 +55,15 @@ enum jp_status socket_options_read_group(const struct option *option, const char
   (void)option;
   struct run_group *group = value;
   group->is_given = true;
-  return find_group(text, &group->id, error);
+  return find_account(UNIX_GROUP, text, &group->id, error);
 }
 
 enum jp_status socket_options_read_users(const struct option *option, const char *text, void *value,
                                          struct jp_error *error)
 {
   (void)option;
-  unsigned id = UINT_MAX;
-  enum jp_status status = find_user(text, &id, error);
+  uint32_t id;
+  enum jp_status status = find_account(UNIX_USER, text, &id, error);
   return status == JP_OK ? add_account(value, id, error) : status;
 }
 
@@ -108,8 +71,8 @@ enum jp_status socket_options_read_groups(const struct option *option, const cha
                                           struct jp_error *error)
 {
   (void)option;
-  unsigned id = UINT_MAX;
-  enum jp_status status = find_group(text, &id, error);
+  uint32_t id;
+  enum jp_status status = find_account(UNIX_GROUP, text, &id, error);
   return status == JP_OK ? add_account(value, id, error) : status;
 }
 
@@ -146,42 +109,37 @@ static bool has_id(const struct run_accounts *accounts, unsigned id)
   return false;
 }
 
-/* map: the path of the map of IDs of the process's user namespace (user_namespaces(7)). A kernel without user
- * namespaces does not have this file. */
-static bool lacks_ids(const char *map)
+/* NULL: none. */
+static const unsigned *find_shared(const struct run_accounts *accounts, enum unix_account_kind kind)
 {
-  unsigned long long count;
-  unsigned long long total = 0;
-  FILE *file = fopen(map, "re");
-  if (file == NULL)
-    return false;
-  while (fscanf(file, "%*u %*u %llu", &count) == 1)
-    total += count;
-  fclose(file);
-  return total < UINT_MAX;
+  for (size_t i = 0; i < accounts->count; i++) {
+    if (unix_account_is_shared(kind, accounts->ids[i]))
+      return &accounts->ids[i];
+  }
+  return NULL;
 }
 
-/* In a user namespace that lacks some users of the machine, such as a container's, the system reports all
- * these users as one user. */
+/* An account that the system reports for all those that the user namespace lacks would admit them all. */
 static enum jp_status check_namespace(const struct socket_options *options, struct jp_error *error)
 {
-  enum { UNKNOWN_ID = 65534 }; /* /proc/sys/kernel/overflowuid */
-  bool is_own = geteuid() == UNKNOWN_ID;
-  bool has_user = is_own || has_id(&options->users, UNKNOWN_ID);
-  bool has_group =
-      has_id(&options->groups, UNKNOWN_ID) || (options->group.is_given && options->group.id == UNKNOWN_ID);
-  if (has_user && lacks_ids("/proc/self/uid_map"))
+  const unsigned own = geteuid();
+  const bool is_own = unix_account_is_shared(UNIX_USER, own);
+  const unsigned *user = is_own ? &own : find_shared(&options->users, UNIX_USER);
+  const unsigned *group = find_shared(&options->groups, UNIX_GROUP);
+  if (group == NULL && options->group.is_given && unix_account_is_shared(UNIX_GROUP, options->group.id))
+    group = &options->group.id;
+  if (user != NULL)
     return jp_fail(
         error, JP_INVALID,
-        "%s %d would admit every user of the machine whom this user namespace (container) lacks: the "
+        "%s %u would admit every user of the machine whom this user namespace (container) lacks: the "
         "system reports them as this one",
-        is_own ? "the peer's own user" : "--allow-user", UNKNOWN_ID);
-  if (has_group && lacks_ids("/proc/self/gid_map"))
+        is_own ? "the peer's own user" : "--allow-user", *user);
+  if (group != NULL)
     return jp_fail(
         error, JP_INVALID,
-        "the group %d would admit the members of every group of the machine that this user namespace "
+        "the group %u would admit the members of every group of the machine that this user namespace "
         "(container) lacks: the system reports them as this one",
-        UNKNOWN_ID);
+        *group);
   return JP_OK;
 }
 

@@ -3,25 +3,19 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/curve_keys.h"
+#include "base/unix_account.h"
 #include "policy/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-  ADVICE_MAX = 400,
-  LIST_MAX = 1000,
-  ACCOUNT_MAX = 64 * 1024 /* bytes of what the system knows of a user or group */,
-  JOINED_MAX = 4 * POLICY_TREE_BYTES
-};
+enum { ADVICE_MAX = 400, LIST_MAX = 1000, JOINED_MAX = 4 * POLICY_TREE_BYTES };
 
 struct reader {
   const char *name;
@@ -29,7 +23,6 @@ struct reader {
   struct array entries;   /* of struct principal_entry */
   struct array listed;    /* of struct principal_listed */
   size_t joined;          /* bytes of all joined words: an alias can repeat a long list in each entry */
-  char *strings;          /* ACCOUNT_MAX bytes, for look-ups of users and groups */
   struct jp_error *error; /* never NULL */
 };
 
@@ -226,88 +219,38 @@ static enum jp_status read_curve_key(struct reader *reader, const struct policy_
   return listed->name.data == NULL ? jp_fail_memory(reader->error, NULL) : JP_OK;
 }
 
-/* -1 is no user and no group: system calls give it other meanings. */
-static bool read_id(struct text text, uint32_t *id)
+/* A user or group. One that the system reports for all those that the user namespace lacks would be all of them. */
+static enum jp_status read_account(struct reader *reader, const struct policy_node *node,
+                                   enum unix_account_kind kind, struct principal_listed *listed)
 {
-  uint64_t number = 0;
-  if (text.len == 0 || text.len > 10)
-    return false;
-  for (size_t i = 0; i < text.len; i++) {
-    if (text.data[i] < '0' || text.data[i] > '9')
-      return false;
-    number = number * 10 + (uint64_t)(text.data[i] - '0');
-  }
-  *id = (uint32_t)number;
-  return number < UINT32_MAX;
-}
-
-/* map: of the process's user namespace (user_namespaces(7)). A kernel without such namespaces has no file. */
-static bool lacks_ids(const char *map)
-{
-  unsigned long long count;
-  unsigned long long total = 0;
-  FILE *file = fopen(map, "re");
-  if (file == NULL)
-    return false;
-  while (fscanf(file, "%*u %*u %llu", &count) == 1)
-    total += count;
-  fclose(file);
-  return total < UINT_MAX;
-}
-
-/* In a user namespace that lacks some users of the machine, as a container's does, the system reports them all as one. */
-static enum jp_status check_namespace(struct reader *reader, const struct policy_node *node, uint32_t id,
-                                      const char *map)
-{
-  enum { UNKNOWN_ID = 65534 }; /* /proc/sys/kernel/overflowuid */
-  if (id != UNKNOWN_ID || !lacks_ids(map))
-    return JP_OK;
-  return fail_at(
-      reader, node->line, node->column,
-      "%d would mean everyone of the machine whom this user namespace (container) lacks: the system "
-      "reports them as this one",
-      UNKNOWN_ID);
-}
-
-static enum jp_status fail_look_up(struct reader *reader, const struct policy_node *node, const char *what)
-{
-  struct text shown = policy_shortened(node->text);
-  return fail_at(reader, node->line, node->column, "no %s of this machine has the name or number '%.*s'",
-                 what, TEXT_ARGS(shown));
+  const char *name = copy_word(reader, node);
+  const struct text shown = policy_shortened(node->text);
+  struct jp_error reason;
+  if (name == NULL)
+    return reader->error->status;
+  if (unix_account_find(kind, name, &listed->id, &reason) != JP_OK)
+    return fail_at(reader, node->line, node->column, "'%.*s': %s", TEXT_ARGS(shown), reason.text);
+  if (unix_account_is_shared(kind, listed->id))
+    return fail_at(
+        reader, node->line, node->column,
+        "%u would mean everyone of the machine whom this user namespace (container) lacks: the system "
+        "reports them as this one",
+        (unsigned)listed->id);
+  return JP_OK;
 }
 
 static enum jp_status read_user(struct reader *reader, const struct policy_node *node,
                                 struct principal_listed *listed)
 {
   listed->kind = PRINCIPAL_BY_USER;
-  if (!read_id(node->text, &listed->id)) {
-    const char *name = copy_word(reader, node);
-    struct passwd entry;
-    struct passwd *found = NULL;
-    if (name == NULL)
-      return reader->error->status;
-    if (getpwnam_r(name, &entry, reader->strings, ACCOUNT_MAX, &found) != 0 || found == NULL)
-      return fail_look_up(reader, node, "user");
-    listed->id = entry.pw_uid;
-  }
-  return check_namespace(reader, node, listed->id, "/proc/self/uid_map");
+  return read_account(reader, node, UNIX_USER, listed);
 }
 
 static enum jp_status read_group(struct reader *reader, const struct policy_node *node,
                                  struct principal_listed *listed)
 {
   listed->kind = PRINCIPAL_BY_GROUP;
-  if (!read_id(node->text, &listed->id)) {
-    const char *name = copy_word(reader, node);
-    struct group entry;
-    struct group *found = NULL;
-    if (name == NULL)
-      return reader->error->status;
-    if (getgrnam_r(name, &entry, reader->strings, ACCOUNT_MAX, &found) != 0 || found == NULL)
-      return fail_look_up(reader, node, "group");
-    listed->id = entry.gr_gid;
-  }
-  return check_namespace(reader, node, listed->id, "/proc/self/gid_map");
+  return read_account(reader, node, UNIX_GROUP, listed);
 }
 
 static enum jp_status read_tokens(struct reader *reader, const struct policy_node *value,
@@ -445,12 +388,24 @@ static enum jp_status read_anonymous(struct reader *reader, const struct policy_
   return read_boolean(reader, value, "anonymous", &entry->is_anonymous);
 }
 
+static bool read_count(struct text text, uint32_t *count)
+{
+  uint64_t number = 0;
+  for (size_t i = 0; i < text.len; i++) {
+    if (i == 10 || text.data[i] < '0' || text.data[i] > '9')
+      return false;
+    number = number * 10 + (uint64_t)(text.data[i] - '0');
+  }
+  *count = (uint32_t)number;
+  return number > 0 && number < UINT32_MAX;
+}
+
 static enum jp_status read_limit(struct reader *reader, const struct policy_node *value,
                                  enum principal_limit limit, struct principal_entry *entry)
 {
   uint32_t number = 0;
   enum jp_status status = want_kind(reader, value, POLICY_SCALAR, principal_limit_names[limit]);
-  if (status == JP_OK && (!read_id(value->text, &number) || number == 0))
+  if (status == JP_OK && !read_count(value->text, &number))
     return fail_at(reader, value->line, value->column, "%s is a number from 1 to 4294967294",
                    principal_limit_names[limit]);
   entry->limits[limit] = number;
@@ -641,10 +596,7 @@ enum jp_status principal_file_parse(struct text yaml, const char *name, struct a
   array_init(&reader.listed, sizeof(struct principal_listed));
   const struct policy_node *root = NULL;
   *document = (struct principal_document){0};
-  reader.strings = arena_alloc(arena, ACCOUNT_MAX);
-  enum jp_status status = reader.strings == NULL ? jp_fail_memory(reader.error, NULL)
-                                                 : policy_tree_parse(yaml, name, POLICY_LINES_AND_COLUMNS,
-                                                                     arena, &root, reader.error);
+  enum jp_status status = policy_tree_parse(yaml, name, POLICY_LINES_AND_COLUMNS, arena, &root, reader.error);
   if (status == JP_OK && (root == NULL || root->null))
     status = fail_at(&reader, 1, 1, "the file lists no principals");
   else if (status == JP_OK)

@@ -339,7 +339,7 @@ def by(token):
 
 
 class WhoAndWhat(Principals):
-    """Each row is a client, what it does, what comes of it, and the function that does it."""
+    """Each row is a client, its action, the result, and the function that acts."""
 
     @classmethod
     def setUpClass(cls):

@@ -482,8 +482,11 @@ static void run_killed(void)
           "send");
   for (int i = 0; i < 4; i++)
     CHECK(pthread_create(&threads[i], NULL, wait_for_answer, client) == 0, "pthread_create");
-  while (jp_client_pending(client) < IN_FLIGHT + 4) /* over HTTP a later call would connect anew */
+  /* Over HTTP a later call would connect anew. */
+  for (int i = 0; jp_client_pending(client) < IN_FLIGHT + 4; i++) {
+    CHECK(i < 30000, "the threads have not sent their calls");
     usleep(1000);
+  }
   take_turns("waits");
   enum jp_client_status status = JP_CLIENT_OK;
   while (status == JP_CLIENT_OK) {

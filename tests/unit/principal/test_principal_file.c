@@ -25,7 +25,7 @@ UNIT_TEST(an_entry_has_evidence_rights_and_limits)
   struct jp_error error = {0};
   arena_init(&arena);
   assert_int_equal(principal_file_parse(text_of(yaml), "f", &arena, &document, &error), JP_INVALID);
-  assert_string_equal(error.text, "f:11:30: no user of this machine has the name or number '0x'");
+  assert_string_equal(error.text, "f:11:30: '0x': this machine has no such user");
   struct text good =
       text_slice(text_of(yaml), 0, strlen(yaml) - strlen("  - {name: ops, unix-users: [0x], admin: true}\n"));
   assert_int_equal(principal_file_parse(good, "folder/f", &arena, &document, &error), JP_OK);
@@ -67,7 +67,7 @@ UNIT_TEST(errors_name_line_and_column)
       {ENTRY(", certificates: [x]"), "f:2:47: a certificate is sha256: "},
       {ENTRY(", certificates: ['CN=']"), "f:2:47: a certificate is sha256: "},
       {ENTRY(", curve-keys: [x]"), "f:2:45: a CURVE key is 40 characters of Z85"},
-      {ENTRY(", unix-groups: [4294967295]"), "f:2:46: no group of this machine has "},
+      {ENTRY(", unix-groups: [4294967295]"), "f:2:46: '4294967295': this machine has no such group has "},
       {ENTRY(", admin: yes"), "f:2:39: admin is true or false"},
       {ENTRY(", admin: true, anonymous: true"), "f:2:5: a is anonymous and has admin"},
       {ENTRY(", allow: [a.B], policy: p.yaml"), "f:2:5: a has both 'allow' and 'policy'"},
