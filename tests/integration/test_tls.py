@@ -205,6 +205,38 @@ class Calls(TlsCase):
         for _ in range(200):
             self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "back")), "back")
 
+    def test_bytes_after_a_broken_record_reach_nobody(self):
+        """Whoever is on the way to the peer can change a record, and send bytes of their own after it."""
+        body = json.dumps(call_request(1, "java.lang.System", "setProperty", "jpeer.injected", "yes")).encode()
+        head = (f"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n").encode()
+        port = int(self.peer.address("https").rsplit(":", 1)[1].split("/")[0])
+        read, write = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = certificates.client_context(self.authority).wrap_bio(read, write, server_hostname="127.0.0.1")
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+            while True:
+                try:
+                    tls.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    client.sendall(write.read())
+                    read.write(client.recv(65536))
+            client.sendall(write.read())
+            tls.write(head)
+            good = write.read()
+            tls.write(b"x")
+            broken = bytearray(write.read())
+            broken[-1] ^= 1
+            client.sendall(good + broken)
+            with contextlib.suppress(OSError):
+                for at in range(0, len(body), 40):
+                    client.sendall(body[at:at + 40])
+                    time.sleep(0.02)
+                while client.recv(65536):
+                    pass
+        with HttpClient(self.peer) as asking:
+            self.assertIsNone(asking.call("java.lang.System", "getProperty", "jpeer.injected"))
+
     def test_a_long_call_is_cancelled_and_reads_ahead(self):
         client, other = self.connect(), self.connect(HttpClient)
         client.send(json.dumps(call_request("long", BLOCKERS, "sleep", 60000)))

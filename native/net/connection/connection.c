@@ -286,7 +286,9 @@ static bool receive_bytes(struct connection *connection)
     connection_break(connection);
     return false;
   }
-  if (connection->tls != NULL && !tls_stream_has_failed(connection->tls))
+  /* Only a connection that lingers may read past a failure of TLS, because it drops its input: bytes that TLS has not
+   * decrypted must not reach the protocol. */
+  if (connection->tls != NULL && !(connection_lingers(connection) && tls_stream_has_failed(connection->tls)))
     return receive_decrypted(connection, into, room);
   ssize_t count;
   do

@@ -67,7 +67,7 @@ UNIT_TEST(errors_name_line_and_column)
       {ENTRY(", certificates: [x]"), "f:2:47: a certificate is sha256: "},
       {ENTRY(", certificates: ['CN=']"), "f:2:47: a certificate is sha256: "},
       {ENTRY(", curve-keys: [x]"), "f:2:45: a CURVE key is 40 characters of Z85"},
-      {ENTRY(", unix-groups: [4294967295]"), "f:2:46: '4294967295': this machine has no such group has "},
+      {ENTRY(", unix-groups: [4294967295]"), "f:2:46: '4294967295': this machine has no such group"},
       {ENTRY(", admin: yes"), "f:2:39: admin is true or false"},
       {ENTRY(", admin: true, anonymous: true"), "f:2:5: a is anonymous and has admin"},
       {ENTRY(", allow: [a.B], policy: p.yaml"), "f:2:5: a has both 'allow' and 'policy'"},
