@@ -47,8 +47,8 @@ static volatile sig_atomic_t descriptor_to_wake;
 /* The first signal that asks to stop. number is written last; 0: none yet. */
 static struct {
   atomic_bool is_claimed;
-  pid_t sender; /* 0: the kernel, for example for Ctrl-C in a terminal */
-  uid_t user;
+  _Atomic pid_t sender; /* 0: the kernel, for example for Ctrl-C in a terminal */
+  _Atomic uid_t user;
   atomic_int number;
 } first;
 static volatile sig_atomic_t hangup_is_own;
@@ -62,8 +62,8 @@ static void wake_reader(int number, siginfo_t *facts, void *unused)
   int saved = errno;
   const bool is_hangup = number == SIGHUP && hangup_is_own;
   if (!is_hangup && !atomic_exchange(&first.is_claimed, true)) {
-    first.sender = facts->si_code <= 0 ? facts->si_pid : 0;
-    first.user = facts->si_code <= 0 ? facts->si_uid : 0;
+    atomic_store(&first.sender, facts->si_code <= 0 ? facts->si_pid : 0);
+    atomic_store(&first.user, facts->si_code <= 0 ? facts->si_uid : 0);
     atomic_store(&first.number, number);
   }
   atomic_fetch_or(&asked_for, is_hangup ? ASKED_HANGUP : ASKED_STOP);
@@ -251,24 +251,29 @@ static jobject find_hook(const struct report *report)
   return hook;
 }
 
-/* ", in com.example.Main$1.run": the innermost frame outside the JDK. */
-static void write_place(const struct report *report, jthread hook, char *text, size_t size)
+/* The method of the innermost frame outside the JDK. NULL: there is none. */
+static jmethodID find_place(const struct report *report, jthread thread)
 {
   jvmtiFrameInfo frames[DEPTH];
-  jint count = read_stack(report, hook, frames);
+  jint count = read_stack(report, thread, frames);
   jint at = 0;
   while (at < count && (is_method_of(report, frames[at].method, "Ljava/") ||
                         is_method_of(report, frames[at].method, "Ljdk/")))
     at++;
+  return at < count ? frames[at].method : NULL;
+}
+
+/* Writes ", in com.example.Main$1.run"; nothing if place is NULL. */
+static void write_place(const struct report *report, jmethodID place, char *text, size_t size)
+{
   jclass class;
   char *signature = NULL;
   char *name = NULL;
-  if (at == count ||
-      (*report->jvmti)->GetMethodDeclaringClass(report->jvmti, frames[at].method, &class) != JVMTI_ERROR_NONE)
+  if (place == NULL ||
+      (*report->jvmti)->GetMethodDeclaringClass(report->jvmti, place, &class) != JVMTI_ERROR_NONE)
     return;
   if ((*report->jvmti)->GetClassSignature(report->jvmti, class, &signature, NULL) == JVMTI_ERROR_NONE &&
-      (*report->jvmti)->GetMethodName(report->jvmti, frames[at].method, &name, NULL, NULL) ==
-          JVMTI_ERROR_NONE) {
+      (*report->jvmti)->GetMethodName(report->jvmti, place, &name, NULL, NULL) == JVMTI_ERROR_NONE) {
     for (char *c = signature; *c != '\0'; c++)
       *c = *c == '/' ? '.' : *c;
     text_format(text, size, ", in %.*s.%s", (int)strlen(signature) - 2, signature + 1, name);
@@ -282,7 +287,7 @@ static void write_hook(const struct report *report, jthread hook, char *text, si
 {
   jvmtiThreadInfo info = {0};
   char place[256] = "";
-  write_place(report, hook, place, sizeof place);
+  write_place(report, find_place(report, hook), place, sizeof place);
   if ((*report->jvmti)->GetThreadInfo(report->jvmti, hook, &info) == JVMTI_ERROR_NONE)
     text_format(text, size, "the shutdown hook \"%s\"%s", info.name, place);
   else
@@ -406,36 +411,41 @@ __attribute__((noreturn)) static void end_process(void)
 
 /* ---- why the process ends ---- */
 
-void jvm_stopping_log_cause(struct jvm_thread *thread)
+/* False: no signal has asked to stop. */
+static bool log_signal(void)
 {
   const int number = atomic_load(&first.number);
-  if (number != 0 && first.sender == getpid()) {
-    log_debug("the peer stops: it has sent itself %s",
-              sigabbrev_np(number)); /* cli/parent_watch.c says why */
-    return;
-  }
-  if (number != 0 && first.sender != 0) {
-    log_info("the peer stops: SIG%s from process %d of user %u", sigabbrev_np(number), (int)first.sender,
-             (unsigned)first.user);
-    return;
-  }
-  if (number != 0) {
+  const pid_t sender = atomic_load(&first.sender);
+  if (number == 0)
+    return false;
+  if (sender == getpid()) /* cli/parent_watch.c says why */
+    log_debug("the peer stops: it has sent itself SIG%s", sigabbrev_np(number));
+  else if (sender != 0)
+    log_info("the peer stops: SIG%s from process %d of user %u", sigabbrev_np(number), (int)sender,
+             (unsigned)atomic_load(&first.user));
+  else
     log_info("the peer stops: SIG%s", sigabbrev_np(number));
-    return;
-  }
+  return true;
+}
+
+void jvm_stopping_log_cause(struct jvm_thread *thread)
+{
   const struct report report = {thread->env, thread->jvm->jvmti, thread->jvm};
   jthread *threads = NULL;
+  char text[256] = "";
+  if (log_signal())
+    return;
   jint count = list_threads(&report, &threads);
   jthread ending = find_ending_thread(&report, count, threads);
-  char place[256] = "";
-  if (ending != NULL && is_inside(&report, ending, "Ljava/lang/Runtime;")) {
-    write_place(&report, ending, place, sizeof place);
-    if (strncmp(place, ", in jpeer.peer.", strlen(", in jpeer.peer.")) == 0)
+  if (ending == NULL || !is_inside(&report, ending, "Ljava/lang/Runtime;")) {
+    log_info("the peer stops: the application's last thread has ended");
+  } else {
+    jmethodID place = find_place(&report, ending);
+    write_place(&report, place, text, sizeof text);
+    if (place != NULL && is_method_of(&report, place, "Ljpeer/peer/"))
       log_info("the peer stops: a client's request called System.exit");
     else
-      log_info("the peer stops: System.exit was called%s", place);
-  } else {
-    log_info("the peer stops: the application's last thread has ended");
+      log_info("the peer stops: System.exit was called%s", text);
   }
   free_references(&report, count, threads);
 }

@@ -77,7 +77,7 @@ static void format_line(struct line *line, enum log_level level, const char *tex
 /* --- the file --- */
 
 static struct {
-  const char *path; /* NULL: stderr */
+  char *path; /* never freed, because threads log until the process ends; NULL: stderr */
   int descriptor;
   dev_t device; /* of the open file */
   ino_t inode;
@@ -107,9 +107,9 @@ enum jp_status log_open(const char *path, struct jp_error *error)
   int descriptor = open_file(path);
   if (descriptor < 0)
     return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
-  file.path = path;
+  file.path = strdup(path);
   use_file(descriptor);
-  return JP_OK;
+  return file.path != NULL ? JP_OK : jp_fail_memory(error, NULL);
 }
 
 /* Opens the path anew if another file has its name, or none has: the log was rotated. If that fails, the earlier file

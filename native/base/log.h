@@ -21,7 +21,8 @@ enum log_format { LOG_TEXT, LOG_JSON };
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
 /* Writes to this file from now on, which is made if it does not exist (mode 0640), and appended to. The file is opened
- * anew when the path no longer names it. path: borrowed for ever. JP_IO. */
+ * anew when the path no longer names it. Once, at the start. JP_IO,
+ * JP_NO_MEMORY. */
 enum jp_status log_open(const char *path, struct jp_error *error) JP_MUST_CHECK;
 bool log_enabled(enum log_level level);
 /* Waits until the kept lines are written, at most this long. */

@@ -85,11 +85,13 @@ static enum step write_unauthorized(struct connection *connection, enum principa
 /* Refuses the request after its head. */
 static enum step refuse_evidence(struct connection *connection, enum principal_refusal refusal)
 {
+  char address[CLIENT_ADDRESS_TEXT];
   int64_t now_ms = clock_now_ms();
   int64_t delay_ms = wrong_evidence_count(connection->limits->wrong_evidence, &connection->address,
                                           refusal != PRINCIPAL_NOT_KNOWN, now_ms);
   connection->is_midway = false;
-  log_warn_rarely("a request is refused: %s", principal_refusal_reason(refusal));
+  log_warn_rarely("a request of %s is refused: %s", client_address_write(&connection->address, address),
+                  principal_refusal_reason(refusal));
   if (delay_ms == 0)
     return write_unauthorized(connection, refusal);
   state_of(connection)->refusal = refusal;
