@@ -514,7 +514,14 @@ static enum jp_client_status start_output(struct output *output, const int descr
     return JP_CLIENT_OK;
   output->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   bool is_watched = output->stop >= 0 && watch_arrivals(output);
-  int fault = is_watched ? pthread_create(&output->thread, NULL, run_output_thread, output) : errno;
+  int fault = errno;
+  if (is_watched) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals come to its own threads */
+    fault = pthread_create(&output->thread, NULL, run_output_thread, output);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
   output->runs = fault == 0;
   if (fault == 0)
     return JP_CLIENT_OK;

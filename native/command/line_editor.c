@@ -127,12 +127,27 @@ static void note_size(int number)
   was_resized = 1;
 }
 
+/* Waits for input or a signal. The two signals are blocked except in ppoll, so that none is lost
+   that comes after their flags were read. Returns what ppoll does. */
+static int wait_for_input(const struct line_editor *editor)
+{
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  sigset_t watched, before;
+  sigemptyset(&watched);
+  sigaddset(&watched, SIGINT);
+  sigaddset(&watched, SIGWINCH);
+  (void)pthread_sigmask(SIG_BLOCK, &watched, &before);
+  bool is_due = editor->config.is_interrupted() || was_resized;
+  int ready = is_due ? -1 : ppoll(&input, 1, NULL, &before);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return ready;
+}
+
 /* Waits for a byte. -1: the end of the input, or Ctrl-C. */
 static int read_byte(struct line_editor *editor)
 {
   while (editor->input_at == editor->input_end) {
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    int ready = poll(&input, 1, -1);
+    int ready = wait_for_input(editor);
     if (editor->config.is_interrupted()) {
       editor->is_interrupted = true;
       return -1;

@@ -141,6 +141,14 @@ class Typing(PeerCase):
         shell.read_until("> ")
         shell.run("x + 1", "42\n")
 
+    def test_no_ctrl_c_at_a_prompt_is_lost(self):
+        shell = self.open()
+        for _ in range(300):  # as soon as the prompt is shown, before the shell waits for keys
+            shell.type("\x03")
+            shell.read_until("^C")
+            shell.read_until("> ")
+        shell.run("40 + 2", "42\n")
+
     def test_objects_without_a_variable_are_released(self):
         shell = self.open()
         shell.run("o = new Object(); w = new java.lang.ref.WeakReference(o)", "> ")
