@@ -381,6 +381,10 @@ bool rpc_call_end_held(void *context, struct rpc_worker *held, struct rpc_call_e
   const uint32_t call = atomic_load_explicit(&watch->calls, memory_order_relaxed);
   if (!end->is_any && end->call != call)
     return false;
+  /* Two workers may have the same number of calls: only a nested call that is late itself times out. */
+  if (!end->is_any && end->level > 0 && end->cause == RPC_CALL_TIMED_OUT &&
+      (!is_known(watch) || watch->deadline_ms > clock_now_ms()))
+    return false;
   if (!end->is_any && end->level > 0 && end->cause == RPC_CALL_CANCELLED) {
     if (!is_cancelled(watch))
       return false;

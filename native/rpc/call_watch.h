@@ -85,7 +85,7 @@ struct rpc_call_watch {
   const _Atomic enum rpc_call_cause *of_nested;
   char own_name[RPC_WORKER_NAME_MAX];
 
-  /* Used by the watcher only: */
+  /* Written by the watcher; the last three in a visit, for interrupters: */
   uint32_t seen_calls;
   int64_t seen_ms;   /* when the watcher first saw this count */
   bool was_reported; /* the watcher has reported that this call wants a name */

@@ -327,6 +327,26 @@ UNIT_TEST_WITH(a_nested_request_times_out_by_itself, set_up_nested, tear_down_ne
   assert_int_equal(RPC_CALL_RETURNS, end_call());
 }
 
+UNIT_TEST_WITH(a_timeout_ends_no_other_nested_request_of_the_same_number, set_up_nested, tear_down_nested)
+{
+  struct rpc_peer peer = {.config.limits.call_timeout_ms = 0};
+  struct rpc_call_end end = {0};
+  struct operation brief = CALL;
+  brief.timeout_ms = 30;
+  begin_call(&CALL, &REACHED);
+  rpc_call_begin_nested(&worker.watch, &nested[0], worker.runner.thread, 200 * 1000000, NULL);
+  rpc_call_begin(&nested[0], &brief, NULL, &CLIENT, false);
+  assert_int_equal(230, rpc_call_find_deadline(&peer, &worker, 300, &end));
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(0));
+  begin_nested(1); /* the first call of another worker, as the late one was of its own */
+  assert_false(interrupt_call(&end));
+  assert_int_equal(INT64_MAX, rpc_call_find_deadline(&peer, &worker, 300, &end));
+  assert_false(interrupt_call(&(struct rpc_call_end){.cause = RPC_CALL_TIMED_OUT, .call = 1, .level = 1}));
+  assert_false(is_interrupted());
+  assert_int_equal(RPC_CALL_RETURNS, end_nested(1));
+  assert_int_equal(RPC_CALL_RETURNS, end_call());
+}
+
 /* As the interrupter ends what find_deadline names. */
 static bool end_due(void)
 {
