@@ -32,6 +32,7 @@ OPTIONS = ("--log-level", "error", "--session-ttl", "15s", "--header-timeout", "
            "--rpc-policy-watch-interval", "200")
 # longer than --session-ttl. The TTL is longer than a client may be delayed on a loaded machine
 SESSION_SECONDS = 16
+TRIM_SECONDS = 4     # an idle peer returns its free memory within a second, but only 10 s after it has last done so
 FAULTS_MAX = 20      # faults that are shown; all faults are counted
 MEMORY_MOST_KIB = 40 * 1024  # the memory that glibc keeps for the stacks of threads that have ended
 THREADS_MOST = 8     # threads more than at the start: the crew keeps some threads for a while
@@ -241,7 +242,7 @@ class Mix:
                 with contextlib.suppress(RpcError):
                     client.control("gc")
             stats = [json.loads(client.value("control", {"method": "stats"})["value"]) for client in (unix, tcp)]
-        time.sleep(1)
+        time.sleep(TRIM_SECONDS)
         self.peer.clients.clear()
         return {"RSS in KiB": self.peer.resident_kib(), "threads": len(os.listdir(f"/proc/{self.peer.pid}/task")),
                 "descriptors": descriptors(self.peer.pid),
