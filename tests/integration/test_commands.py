@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from support.certificates import Servers
-from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, eventually, run_to_end
+from support.peer import BINARY, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, run_to_end
 from support.peer_case import PeerCase, allow
 from support.tls_proxy import TlsProxy
 
@@ -590,12 +590,28 @@ class Launching(PeerCase):
         done = run_to_end("call", "-cp", FIXTURES, "--run", "--rpc-allow java.lang.Math", "System.nanoTime()")
         self.assertEqual(done.returncode, 3, done.stderr)
 
-    def test_help_and_unknown_commands(self):
-        done = run_to_end("call", "--help")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        page = (Path(__file__).parents[2] / "docs/command-line.md").read_text(encoding="utf-8")
-        for name in ("call", "shell", "each", "ls", "describe", "ping", "stats", "gc", "rpc", "ps", "calls", "cancel", "sessions", "end"):
+    def test_an_unknown_command_is_a_usage_error_that_names_the_most_similar_one(self):
+        for words, text in ((["nope"], "unknown subcommand \"nope\" (--help lists them)"),
+                            (["cal"], "unknown subcommand \"cal\": did you mean call?"),
+                            (["help", "nope"], "unknown subcommand \"nope\"")):
+            with self.subTest(words):
+                done = run_to_end(*words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(text, done.stderr)
+
+    def test_the_page_of_the_docs_has_the_options_of_each_command(self):
+        page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+        names = set(re.findall(r"^  (\w+)  ", run_to_end("--help").stdout, re.M))
+        names -= {"run", "policy", "token", "keygen", "completion", "man", "help"}
+        groups = {"all": names, "with a peer": names - {"sessions", "end", "ps"}}
+        groups["with a peer except rpc"] = groups["with a peer"] - {"rpc"}
+        rows = [(re.findall(r"`(-[\w-]+)`", options), set().union(*(groups.get(word, {word}) for word in of.split(", "))))
+                for options, of in re.findall(r"^\| (`-.*?) \| (.*?) \| ", page, re.M)]
+        self.assertEqual(set().union(*(of for _, of in rows)), names)
+        for name in names:
             with self.subTest(name):
-                shown = run_to_end(name, "--help").stdout
-                for option in re.findall(r"^  (-[\w-]+)", shown, re.M):
-                    self.assertTrue(f"`{option}`" in page, option)
+                done = run_to_end(name, "--help")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                shown = re.findall(r"^  (-.*?)(?:  |$)", done.stdout, re.M)
+                self.assertEqual(sorted(option for options, of in rows if name in of for option in options),
+                                 sorted(re.findall(r"(?<![\w-])-[\w-]+", " ".join(shown))))

@@ -686,7 +686,7 @@ class Reload(Principals):
         ref = kept.new("java.util.ArrayList")
         alice.send(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "call", "params": {
             "type": "java.lang.Thread", "method": "sleep", "args": [60000]}}))
-        time.sleep(0.3)
+        eventually(lambda: "Thread.sleep" in bob.control("calls")["value"], "the call in the list")
         self.write(FILE.replace("name: alice", "name: anna").replace("a" * 43, "z" * 43)
                    .replace(digest(ALICE), digest("jp_other")))
         for client in (idle, alice):

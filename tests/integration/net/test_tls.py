@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest.mock
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from stub import SECONDS, Reader, StubTest, WebSocket, frame, post, request
@@ -346,12 +347,6 @@ class Handshakes(TlsTest):
         self.assert_serves()
         eventually(lambda: self.ask(good, "open") == "1")
 
-    def test_flights_without_data_end_the_connection(self):
-        """A client that only makes new keys: each is a record without data."""
-        printed = self.s_client("-tls1_3", text=["K\n"] * 5 + ["Q\n"])
-        self.assertIn("KEYUPDATE", printed)
-        self.assert_serves()
-
 
 class Files(TlsTest):
     def serial(self):
@@ -362,26 +357,21 @@ class Files(TlsTest):
         old = self.serial()
         one = self.websocket()
         is_over = threading.Event()
-        failures = []
 
         def load():
             while not is_over.is_set():
-                with contextlib.closing(WebSocket(self.stub)) as client:
-                    if self.ask(client, "x") != "x":
-                        failures.append(client)
-        threads = [threading.Thread(target=load) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        try:
-            for number in range(3):
-                before = self.serial()
-                certificates.install(tls.authority.issue(f"server{number}"), tls.folder.name)
-                eventually(lambda: self.serial() != before)
-        finally:
-            is_over.set()
-            for thread in threads:
-                thread.join()
-        self.assertEqual([], failures)
+                self.assert_serves()
+        with ThreadPoolExecutor(3) as pool:
+            loads = [pool.submit(load) for _ in range(3)]
+            try:
+                for number in range(3):
+                    before = self.serial()
+                    certificates.install(tls.authority.issue(f"server{number}"), tls.folder.name)
+                    eventually(lambda: self.serial() != before)
+            finally:
+                is_over.set()
+            for each in loads:
+                each.result(SECONDS)
         self.assertNotEqual(old, self.serial())
         self.assertEqual("x", self.ask(one, "x"))
 

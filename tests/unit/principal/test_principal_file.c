@@ -3,7 +3,7 @@
 
 #include "tests/unit/unit.h"
 
-#define HASH  "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+#define HASH  "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "sha256:60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752"
 #define KEY   "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
 
@@ -41,7 +41,7 @@ UNIT_TEST(an_entry_has_evidence_rights_and_limits)
   assert_int_equal(document.listed_count, sizeof kinds / sizeof kinds[0]);
   for (size_t i = 0; i < document.listed_count; i++)
     assert_int_equal(document.listed[i].kind, kinds[i]);
-  assert_int_equal(document.listed[0].digest[0], 0x9f);
+  assert_int_equal(document.listed[0].digest[1], 0x23);
   assert_int_equal(document.listed[1].id, 0);
   assert_int_equal(document.listed[2].id, 1001);
   assert_true(text_equal(document.listed[5].name, TEXT("reporting")));

@@ -4,7 +4,7 @@
 #include "principal/principals.h"
 #include "tests/unit/unit.h"
 
-#define HASH "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+#define HASH "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OLD  "sha256:60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752"
 
 UNIT_TEST(a_token_is_random_and_its_hash_is_that_of_its_text)
