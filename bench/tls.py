@@ -20,6 +20,7 @@ WHAT = "TLS beside OpenSSL alone"
 PROGRAM = BUILD / "bench/jpeer-bench-tls-echo"
 SHAPES = ((1, 1), (16, 1), (16, 16))
 TURNS = 5  # in a run
+SPARE_SECONDS = 120  # for the connections and the warm-up; the program has a deadline of its own before that
 COLUMNS = ("placement", "shape", "p50 us", "echo", "ratio", "calls/s", "echo", "ratio")
 
 
@@ -35,7 +36,7 @@ def run_client(shape, placement, warm_up, seconds, port=None):
     _, server_core, client_core = placement
     command = [PROGRAM, *shape, warm_up, seconds, server_core, client_core, *([port] if port else [])]
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, env=environment(),
-                          check=False)
+                          check=False, timeout=seconds + SPARE_SECONDS)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
     return json.loads(done.stdout)

@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 64, IN_FLIGHT_MAX = 64, ROOM = 16 * 1024, FRAME_HEAD = 2 };
+enum { CONNECTIONS_MAX = 64, IN_FLIGHT_MAX = 64, ROOM = 16 * 1024, FRAME_HEAD = 2, SPARE_SECONDS = 60 };
 
 #define BODY                                                                                                 \
   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":{\"type\":\"fixtures.Calculator\","          \
@@ -67,6 +67,15 @@ static void die(const char *what)
 {
   fprintf(stderr, "jpeer-bench-tls-echo: %s: %s\n", what, strerror(errno));
   exit(1);
+}
+
+/* A server that does not answer. */
+static void end_overdue(int signal_number)
+{
+  static const char line[] = "jpeer-bench-tls-echo: the server has not answered in time\n";
+  (void)signal_number;
+  (void)!write(STDERR_FILENO, line, sizeof line - 1);
+  _exit(1);
 }
 
 static void run_on(int core)
@@ -321,6 +330,8 @@ int main(int argc, char **argv)
     return 2;
   }
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGALRM, end_overdue);
+  alarm((unsigned)(load.measured_ns / 1000000000) + SPARE_SECONDS);
   make_request(&load);
   const uint16_t port = argc == 8 ? (uint16_t)strtoul(argv[7], NULL, 10) : start_server(&load);
   run_on(load.client_core);

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from support.certificates import Servers
-from support.peer import BINARY, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, run_to_end
+from support.peer import BINARY, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, kill_after, run_to_end
 from support.peer_case import PeerCase, allow
 from support.tls_proxy import TlsProxy
 
@@ -360,7 +360,8 @@ class Streams(CommandCase):
         process = subprocess.Popen([BINARY, "each", "-u", self.peer.address("ws"), stream], env=environment(),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
-        self.assertEqual(process.stdout.readline(), "0\n")
+        with kill_after(process):
+            self.assertEqual(process.stdout.readline(), "0\n")
         process.stdout.close()
         self.assertEqual((process.wait(START_SECONDS), process.stderr.read()), (0, ""))
         process.stderr.close()
@@ -370,7 +371,8 @@ class Streams(CommandCase):
         process = subprocess.Popen([BINARY, "call", "--watch", "10ms", "-u", self.peer.address("ws"), "System.nanoTime()"],
                                    env=environment(), stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
-        lines = [process.stdout.readline() for _ in range(3)]
+        with kill_after(process):
+            lines = [process.stdout.readline() for _ in range(3)]
         self.assertEqual(len(set(lines)), 3)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(START_SECONDS), 130)

@@ -48,7 +48,9 @@ class CurveClient(ZmqClient):
 
     def await_event(self, event):
         """Returns the value of the first event of the kind."""
+        deadline = time.monotonic() + SECONDS
         while True:
+            assert time.monotonic() < deadline, f"no event {event!r}"
             told = recv_monitor_message(self.monitor)
             if told["event"] == event:
                 return told["value"]
@@ -95,7 +97,7 @@ class Curve(PeerCase):
         self.text = FILE.format(alice=self.alice[0].decode(), bob=self.bob[0].decode(), user=os.getuid())
 
     def keygen(self, *arguments):
-        return subprocess.run([BINARY, "keygen", *arguments], capture_output=True, text=True, check=False)
+        return subprocess.run([BINARY, "keygen", *arguments], capture_output=True, text=True, check=False, timeout=SECONDS)
 
     def write(self, text):
         new = self.folder / "new"

@@ -426,7 +426,7 @@ class WhoAndWhat(Principals):
 
     def zmq(self, user):
         done = subprocess.run([*become(user, user), sys.executable, "-c", ZMQ_STRANGER, self.peer.address("ipc"),
-                               json.dumps(WHOAMI)], capture_output=True, text=True, check=True)
+                               json.dumps(WHOAMI)], capture_output=True, text=True, check=True, timeout=SECONDS)
         return re.search(r'principal\\":\\"(\w+)|"code":(-\d+)', done.stdout).expand(r"\1\2")
 
     def library(self, token):
@@ -437,10 +437,11 @@ class WhoAndWhat(Principals):
         code = "import jpeer, sys; print(jpeer.connect(sys.argv[1], ca_file=sys.argv[2], token_file=sys.argv[3]).java.lang.Math.abs(-7))"
         environ = {**os.environ, "PYTHONPATH": str(BUILD / "python")}
         if b"libasan" in BINARY.read_bytes():  # an extension that was built so needs the library before all others
-            library = subprocess.run(["cc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True).stdout.strip()
+            library = subprocess.run(["cc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True,
+                                     timeout=SECONDS).stdout.strip()
             environ.update(LD_PRELOAD=library, ASAN_OPTIONS="detect_leaks=0")
         done = subprocess.run([sys.executable, "-c", code, self.peer.address("wss"), self.ca.certificate, file], check=False,
-                              env=environ, capture_output=True, text=True)
+                              env=environ, capture_output=True, text=True, timeout=SECONDS)
         return done.stdout.strip() or re.search("401|$", done.stderr).group()
 
     @staticmethod
@@ -806,8 +807,7 @@ class Start(Principals):
 
 class Tokens(Principals):
     def run_token(self, *arguments):
-        return subprocess.run([BINARY, "token", "new", *map(str, arguments)], capture_output=True, text=True,
-                              check=False)
+        return run_to_end("token", "new", *map(str, arguments))
 
     def test_a_new_token_is_listed_by_its_hash_and_comes_in(self):
         self.write(FILE, 0o640)

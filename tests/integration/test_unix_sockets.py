@@ -18,7 +18,7 @@ from pathlib import Path
 
 from support.callback_client import UnixCallbackClient
 from support.clients import SECONDS, HttpClient, RpcError, UnixHttpClient, UnixWebSocketClient, UnixZmqClient
-from support.peer import BINARY, Peer, descriptors, environment, eventually, run_to_end
+from support.peer import BINARY, Peer, descriptors, environment, eventually, kill_after, run_to_end
 from support.peer_case import PeerCase
 
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call",
@@ -275,14 +275,15 @@ sys.stdin.read()
         process = subprocess.Popen([*STRANGER, sys.executable, "-c", flood, self.json], stdin=subprocess.PIPE,
                                    stdout=subprocess.PIPE, text=True)
         try:
-            self.assertEqual(process.stdout.readline(), "{b'HTTP/1.1 403 Forbidden'}\n")
+            with kill_after(process):
+                self.assertEqual(process.stdout.readline(), "{b'HTTP/1.1 403 Forbidden'}\n")
             self.assertLessEqual(descriptors(self.peer.pid), before + 16)
             began = time.monotonic()
             self.assertEqual(curl(self.json, before=become(ADMITTED, 65534))[0], 200)
             self.assertLess(time.monotonic() - began, 5)
             eventually(lambda: descriptors(self.peer.pid) <= before, "the refused connections are closed")
         finally:
-            process.communicate("")
+            process.communicate("", SECONDS)
         lines = [line for line in self.peer.stderr().splitlines() if "a connection of user 65534" in line]
         self.assertLess(len(lines), 10)
 

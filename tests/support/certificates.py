@@ -10,7 +10,7 @@ CLIENT = "extendedKeyUsage=clientAuth"
 
 
 def openssl(*arguments, cwd=None):
-    done = subprocess.run(["openssl", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False)
+    done = subprocess.run(["openssl", *map(str, arguments)], cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, f"openssl {arguments[0]}: {done.stderr}"
     return done.stdout
 

@@ -6,6 +6,7 @@ kept, and stop() fails if a sanitizer, -Xcheck:jni or the ledger complained in i
 tests start without options for addresses speak TLS, and so do their clients.
 """
 
+import contextlib
 import functools
 import itertools
 import json
@@ -14,6 +15,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -62,6 +64,17 @@ def eventually(condition, what="what the test waits for", seconds=START_SECONDS)
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what() if callable(what) else what}"
         time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def kill_after(process, seconds=START_SECONDS):
+    """Within it, reads of the process's output end after that time: the process is killed."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def descriptors(pid):

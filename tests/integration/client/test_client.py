@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 from support.certificates import Servers
-from support.peer import BINARY, Peer
+from support.peer import BINARY, Peer, kill_after
 from support.tls_proxy import TlsProxy
 
 PROGRAM = sys.argv[1]
@@ -45,8 +45,9 @@ class Scenario:
                                         stderr=subprocess.PIPE, text=True)
 
     def await_word(self, word):
-        line = self.process.stdout.readline()
-        assert line == word + "\n", (word, line, self.process.stderr.read())
+        with kill_after(self.process):
+            line = self.process.stdout.readline()
+            assert line == word + "\n", (word, line, self.process.stderr.read())
 
     def go_on(self):
         self.process.stdin.write("\n")
@@ -125,7 +126,8 @@ class Curve(unittest.TestCase):
         self.peer_key, self.app_key, self.stranger_key = (self.keygen(name) for name in ("peer", "app", "stranger"))
 
     def keygen(self, name):
-        return subprocess.run([BINARY, "keygen", self.folder / name], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run([BINARY, "keygen", self.folder / name], capture_output=True, text=True, check=True,
+                              timeout=SECONDS).stdout.strip()
 
     def play(self, peer, name, server_key, key_file, *options):
         given = {"TEST_SERVER_KEY": server_key, "TEST_KEY_FILE": key_file and str(self.folder / key_file)}
@@ -167,7 +169,7 @@ class Curve(unittest.TestCase):
 class OtherUsers(unittest.TestCase):
     def test_an_admitted_user_plays_the_scenarios_of_each_unix_socket(self):
         words = ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups"]
-        if subprocess.run([*words, PROGRAM], capture_output=True, check=False).returncode in (126, 127):
+        if subprocess.run([*words, PROGRAM], capture_output=True, check=False, timeout=SECONDS).returncode in (126, 127):
             self.skipTest("another user cannot run the program")
         with Peer("--allow-user", "65533", sockets=True) as peer:
             os.chmod(peer.folder.name, 0o755)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from stub import SECONDS, Reader, StubTest, WebSocket, frame, post, request
 from support import certificates
-from support.peer import eventually
+from support.peer import eventually, kill_after
 from support.raw_websocket import CLOSE, TEXT
 
 MIB = 1 << 20
@@ -60,7 +60,7 @@ class TlsTest(StubTest):
         done = subprocess.Popen(["openssl", "s_client", "-connect", f"127.0.0.1:{self.stub.port}", "-CAfile",
                                  str(self.stub.tls.authority.certificate), *options], text=True,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        with done, contextlib.suppress(BrokenPipeError):
+        with done, kill_after(done), contextlib.suppress(BrokenPipeError):
             printed = ""
             while (line := done.stdout.readline()) and wait not in line:
                 printed += line
@@ -268,10 +268,10 @@ class Parts(TlsTest):
         texts = [f"{number} {'x' * (number % 700)}" for number in range(2000)]
         for text in texts:
             client.sendall(frame(TEXT, text.encode()), said.append)
-        sender = threading.Thread(target=client.connection.sendall, args=(b"".join(said),))
-        sender.start()
-        self.assertEqual(texts, [one.receive_text() for _ in texts])
-        sender.join()
+        with ThreadPoolExecutor(1) as pool:
+            sending = pool.submit(client.connection.sendall, b"".join(said))
+            self.assertEqual(texts, [one.receive_text() for _ in texts])
+            sending.result(SECONDS)
 
     def test_large_messages_both_ways(self):
         size = 64 * MIB
