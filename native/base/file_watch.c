@@ -174,7 +174,7 @@ static void check_files(struct file_watch *watch)
     file->seen = now;
   }
   if (!is_at_rest)
-    watch->last_changed_ms = now_ms;
+    watch->last_changed_ms = clock_now_ms(); /* after the stamps, so that a pause of this thread is no rest */
   if (!had_unsettled)
     watch->first_changed_ms = now_ms;
   if (has_unsettled(watch) &&
