@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import select
 import socket
 import ssl
 import subprocess
@@ -12,7 +13,6 @@ import sys
 import tempfile
 import time
 import unittest
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,7 +21,7 @@ import websockets
 from support import certificates, shm
 from support.callback_client import CallbackClient
 from support.clients import (SECONDS, HttpClient, RpcError, ShmClient, UnixZmqClient, WebSocketClient, call_request, fetch,
-                             own_name)
+                             own_name, request)
 from support.peer import BINARY, BUILD, ROOT, eventually, run_to_end
 from support.peer_case import DENIED, FAILED, PeerCase
 from test_unix_sockets import CAN_BE_A_STRANGER, NO_STRANGER, ZMQ_STRANGER, become, curl
@@ -274,11 +274,11 @@ class Rights(Principals):
     def test_calls_are_limited(self):
         self.serve()
         alice, second = self.websocket(ALICE), self.websocket(ALICE)
-        alice.send(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "call", "params": {
-            "type": "java.lang.Thread", "method": "sleep", "args": [3000]}}))
+        alice.send(json.dumps(call_request(7, "java.lang.Thread", "sleep", 60000)))
         eventually(lambda: self.is_refused(second), "the refusal of a second call")
         self.assertEqual(self.http(BOB).call("java.lang.Math", "abs", 1), "1")
-        alice.receive()
+        alice.send(json.dumps(request(8, "control", {"method": "cancel", "args": [{"name": "id", "value": 7}]})))
+        self.assertEqual({json.loads(alice.receive())["id"] for _ in range(2)}, {7, 8})
         self.assertEqual(second.call("java.lang.Math", "abs", 1), "1")
 
     @staticmethod
@@ -456,16 +456,20 @@ class WhoAndWhat(Principals):
 
     def expiring(self):
         """A certificate that ends while its connection is open."""
-        end = time.strftime("%y%m%d%H%M%SZ", time.gmtime(time.time() + 5))
-        pair = self.ca.issue("ending", certificates.CLIENT, "200101000000Z", end, subject="alice")
-        self.peer.tls = certificates.client_context(self.ca, pair)
-        client = self.row.enter_context(HttpClient(self.peer))
-        self.peer.tls = certificates.client_context(self.ca)
-
         def ask():
             response, body = client.post(json.dumps(WHOAMI))
             return self.outcome(body, str(response.status))
-        found = [ask()]
+        found = []
+        for seconds in (3, 10, 30):  # on a busy machine the first one has ended before its connection
+            end = time.strftime("%y%m%d%H%M%SZ", time.gmtime(time.time() + seconds))
+            pair = self.ca.issue("ending", certificates.CLIENT, "200101000000Z", end, subject="alice")
+            self.peer.tls = certificates.client_context(self.ca, pair)
+            client = self.row.enter_context(HttpClient(self.peer))
+            self.peer.tls = certificates.client_context(self.ca)
+            with contextlib.suppress(OSError):
+                found = [ask()]
+            if found == ["alice"]:
+                break
         eventually(lambda: found.append(ask()) or found[-1] != "alice", "the end of the certificate")
         return f"{found[0]}, {found[-1]}"
 
@@ -758,24 +762,26 @@ class Reload(Principals):
 
 class Guessing(Principals):
     def test_wrong_tokens_are_slow_and_right_ones_are_not(self):
-        self.serve(FILE, "--rpc-threads", "2")
+        peer = self.serve(FILE, "--rpc-threads", "2")
+        guess = (b"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+                 b"Authorization: Bearer jp_x\r\n\r\n{}")
+        good = self.http(ALICE)
 
-        def guess(number):
-            begin = time.monotonic()
-            status, _ = curl(self.peer.socket_path("http+unix"), "-H", f"Authorization: Bearer jp_{number}")
-            return status, time.monotonic() - begin
-        with ThreadPoolExecutor(8) as pool:
-            guesses = [pool.submit(guess, number) for number in range(40)]
-            good = self.http(ALICE)
-            slowest = 0
-            for _ in range(20):
+        def is_served_before_a_delayed_guess():
+            """Not if the machine lets ten guesses last a second, or sends the right token after the delay."""
+            with contextlib.ExitStack() as opened:
+                clients = [opened.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(40)]
                 begin = time.monotonic()
+                for client in clients:
+                    client.settimeout(SECONDS)
+                    client.connect(peer.socket_path("http+unix"))
+                    client.sendall(guess)
                 self.assertEqual(good.call("java.lang.Math", "abs", 1), "1")
-                slowest = max(slowest, time.monotonic() - begin)
-            results = [guess.result() for guess in guesses]
-        self.assertEqual({status for status, _ in results}, {401})
-        self.assertGreaterEqual(sum(seconds > 0.9 for _, seconds in results), 10, results)
-        self.assertLess(slowest, 0.9)
+                waiting = set(clients).difference(select.select(clients, (), (), 0)[0])
+                for client in waiting:
+                    self.assertTrue(client.recv(4096).startswith(b"HTTP/1.1 401 "))
+                return bool(waiting) and time.monotonic() - begin >= 0.9
+        eventually(is_served_before_a_delayed_guess, "a right token is served while wrong ones wait")
 
 
 class Start(Principals):

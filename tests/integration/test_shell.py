@@ -15,7 +15,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, run_to_end
+from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, eventually, run_to_end
 from support.peer_case import PeerCase
 
 EDITS = any(Path(folder).glob("libedit.so.2*") for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
@@ -153,10 +153,10 @@ class Typing(PeerCase):
         shell = self.open()
         shell.run("o = new Object(); w = new java.lang.ref.WeakReference(o)", "> ")
         shell.run("v = new java.lang.ref.WeakReference(new Object()); for (x : [new Object()]) y = x.hashCode()", "> ")
-        shell.run("System.gc(); (v.get() == null) + \" \" + (w.get() == null)", "true false")
+        shell.run("while (v.get() != null) System.gc(); (v.get() == null) + \" \" + (w.get() == null)", "true false")
         shell.run("\\refs", "java.lang.Object")
         shell.run("\\drop o", "> ")
-        shell.run("System.gc(); w.get() == null", "true\n")
+        shell.run("while (w.get() != null) System.gc(); w.get() == null", "true\n")
         shell.run("o", "there is no variable o")
 
     def test_the_peer_goes_and_comes_back(self):
@@ -171,8 +171,7 @@ class Typing(PeerCase):
             shell.run("m.size()", "The objects of the variables m are gone.")
             shell.read_until("> ")
             with Peer("--json-rpc", f"unix:{path}", addresses=False):
-                time.sleep(0.2)  # the client waits between two attempts
-                shell.run("m.size()", "of a peer that has ended")
+                eventually(lambda: "of a peer that has ended" in shell.run("m.size()", "> "), "the next attempt to connect")
                 shell.run("Math.max(41, 42)", "42\n")
                 shell.run("m.size()", "of a peer that has ended")
 

@@ -278,9 +278,7 @@ sys.stdin.read()
             with kill_after(process):
                 self.assertEqual(process.stdout.readline(), "{b'HTTP/1.1 403 Forbidden'}\n")
             self.assertLessEqual(descriptors(self.peer.pid), before + 16)
-            began = time.monotonic()
             self.assertEqual(curl(self.json, before=become(ADMITTED, 65534))[0], 200)
-            self.assertLess(time.monotonic() - began, 5)
             eventually(lambda: descriptors(self.peer.pid) <= before, "the refused connections are closed")
         finally:
             process.communicate("", SECONDS)
