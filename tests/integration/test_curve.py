@@ -14,10 +14,9 @@ import zmq
 import zmq.auth
 from zmq.utils.monitor import recv_monitor_message
 
-from support.clients import SECONDS, RpcError, UnixZmqClient, ZmqClient
+from support.clients import SECONDS, WHOAMI, RpcError, UnixZmqClient, ZmqClient, whoami
 from support.peer import BINARY, Peer, eventually, run_to_end
 from support.peer_case import DENIED, PeerCase
-from test_principals import WHOAMI, whoami
 
 FILE = """principals:
   - {{name: alice, curve-keys: ["{alice}"], allow: ["jdk:java.util.ArrayList", "jdk:java.lang.Thread"]}}

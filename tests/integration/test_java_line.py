@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from support import jdks
-from support.clients import WebSocketClient
+from support.clients import WebSocketClient, fetch
 from support.peer import FIXTURES, Peer, environment, jvm_options, run_to_end
 from support.peer_case import PeerCase
-from test_meta import fetch
 
 MAIN = "fixtures.Main"
 

@@ -5,7 +5,6 @@ import grp
 import json
 import os
 import pwd
-import shutil
 import signal
 import socket
 import stat
@@ -17,26 +16,16 @@ import unittest
 from pathlib import Path
 
 from support.callback_client import UnixCallbackClient
-from support.clients import SECONDS, HttpClient, RpcError, UnixHttpClient, UnixWebSocketClient, UnixZmqClient
+from support.clients import SECONDS, WHOAMI, HttpClient, RpcError, UnixHttpClient, UnixWebSocketClient, UnixZmqClient
+from support.other_users import CALL, CAN_BECOME, CANNOT_BECOME, ask_zmq, become, curl
 from support.peer import BINARY, Peer, descriptors, environment, eventually, kill_after, run_to_end
 from support.peer_case import PeerCase
 
-CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call",
-                   "params": {"type": "java.lang.Math", "method": "max", "args": [3, 5]}})
 UNIX_CLIENTS = (UnixWebSocketClient, UnixHttpClient, UnixZmqClient)
-STRANGER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-CAN_BE_A_STRANGER = os.geteuid() == 0 and shutil.which("setpriv") is not None
-NO_STRANGER = "needs root and setpriv to be another user"
-
-WHOAMI = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "control", "params": {"method": "whoami"}})
+WHO = json.dumps(WHOAMI)
+STRANGER = become(65534, 65534)
 ADMITTED, OTHERS_GROUP = 65533, 65532  # numbers without a name
 REFUSED = "user 65534 may not use this peer\n"
-
-
-def become(user, group, *groups):
-    """Words before a command; groups: the supplementary ones."""
-    return ["setpriv", "--reuid", str(user), "--regid", str(group),
-            *(("--groups", ",".join(map(str, groups))) if groups else ("--clear-groups",))]
 
 
 def member_of_a_group():
@@ -44,25 +33,6 @@ def member_of_a_group():
     names = {entry.pw_name: entry for entry in pwd.getpwall() if entry.pw_uid != 0}
     return next(((names[name], group) for group in grp.getgrall() for name in group.gr_mem
                  if name in names and names[name].pw_gid != group.gr_gid), None)
-
-
-ZMQ_STRANGER = """
-import sys, zmq
-socket = zmq.Context().socket(zmq.DEALER)
-socket.linger = 0
-socket.connect(sys.argv[1])
-socket.send(sys.argv[2].encode())
-print(socket.recv().decode() if socket.poll(2000) else "nothing")
-"""
-
-
-def curl(path, *arguments, url="http://localhost/rpc", body=CALL, before=()):
-    """Runs curl. Returns (status, body)."""
-    done = subprocess.run([*before, "curl", "--silent", "--max-time", str(SECONDS), "--unix-socket", path, "--header",
-                           "Content-Type: application/json", "--data", body, "--write-out", "\n%{http_code}",
-                           *arguments, url], capture_output=True, text=True, check=False)
-    content, _, status = done.stdout.rpartition("\n")
-    return int(status), content
 
 
 def mode_of(path):
@@ -117,7 +87,7 @@ class Serving(PeerCase):
                                  [status] * (2 if status == 200 else 1))
 
 
-@unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
+@unittest.skipUnless(CAN_BECOME, CANNOT_BECOME)
 class Strangers(PeerCase):
     def test_another_user_is_kept_out_by_the_mode_and_by_the_peer(self):
         peer = self.start(sockets=True)
@@ -128,9 +98,7 @@ class Strangers(PeerCase):
             os.chmod(peer.socket_path("ipc"), mode)
             with self.subTest(mode=oct(mode)):
                 self.assertEqual(curl(path, before=STRANGER), (0, "") if mode == 0o600 else (403, REFUSED))
-                done = subprocess.run([*STRANGER, sys.executable, "-c", ZMQ_STRANGER, endpoint, CALL],
-                                      capture_output=True, text=True, check=True)
-                self.assertEqual(done.stdout, "nothing\n")
+                self.assertIsNone(ask_zmq(endpoint, CALL, before=STRANGER))
             self.assertEqual("a connection of user 65534" in peer.stderr(), mode == 0o666)
         self.assertEqual(curl(path)[0], 200)
 
@@ -162,7 +130,7 @@ class Strangers(PeerCase):
                 process.stderr.close()
 
 
-@unittest.skipUnless(CAN_BE_A_STRANGER, NO_STRANGER)
+@unittest.skipUnless(CAN_BECOME, CANNOT_BECOME)
 class Admitted(PeerCase):
     """Other users of the machine, by the options that admit them."""
 
@@ -173,11 +141,9 @@ class Admitted(PeerCase):
 
     def known_by(self, words):
         """By each transport: what the peer takes the user for; None: it is refused."""
-        status, content = curl(self.json, body=WHOAMI, before=words)
-        done = subprocess.run([*words, sys.executable, "-c", ZMQ_STRANGER, self.zmq, WHOAMI], capture_output=True,
-                              text=True, check=True)
+        status, content = curl(self.json, body=WHO, before=words)
         self.assertIn(status, (200, 403), content)
-        answers = (content if status == 200 else None, None if done.stdout == "nothing\n" else done.stdout)
+        answers = (content if status == 200 else None, ask_zmq(self.zmq, WHO, before=words))
         facts = [answer and json.loads(json.loads(answer)["result"]["value"]["value"]) for answer in answers]
         for fact in filter(None, facts):
             self.assertEqual(fact["principal"], "owner")
@@ -202,7 +168,7 @@ class Admitted(PeerCase):
             client.settimeout(SECONDS)
             client.connect(self.zmq.removeprefix("ipc://"))
             # ZMTP 2: signature, revision, DEALER, no identity; a message of one frame
-            client.sendall(b"\xff" + bytes(7) + b"\x01\x7f\x01\x05" + bytes(2) + bytes((0, len(WHOAMI))) + WHOAMI.encode())
+            client.sendall(b"\xff" + bytes(7) + b"\x01\x7f\x01\x05" + bytes(2) + bytes((0, len(WHO))) + WHO.encode())
             answer = b""
             while b"known_by" not in answer or not answer.endswith(b"}}"):
                 piece = client.recv(4096)

@@ -46,6 +46,9 @@ def call_request(number, type_name, method, *args, on=None, **envelope):
     return request(number, "call", params if on is None else {**params, "instance": on}, **envelope)
 
 
+WHOAMI = request(1, "control", {"method": "whoami"})
+
+
 class Client:
     """The common base of the clients of all transports. A subclass has exchange(text), which returns the
     reply's text, or None if no reply is sent."""
@@ -136,6 +139,11 @@ def ref(number):
 
 def typed(type_name, value):
     return {"type": type_name, "value": value}
+
+
+def whoami(client):
+    """What the peer knows of the client, as parsed JSON."""
+    return json.loads(client.control("whoami")["value"])
 
 
 def fetch(client, *include, compress=True, **switches):

@@ -5,7 +5,6 @@ usage: test_client.py CLIENT_SCENARIOS
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import unittest
 from pathlib import Path
 
 from support.certificates import Servers
+from support.other_users import CAN_BECOME, CANNOT_BECOME, become
 from support.peer import BINARY, Peer, kill_after
 from support.tls_proxy import TlsProxy
 
@@ -165,10 +165,10 @@ class Curve(unittest.TestCase):
             self.assertIn("or the peer has no CURVE", self.play(peer, "kinds", self.peer_key, "app").stderr)
 
 
-@unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to be another user")
+@unittest.skipUnless(CAN_BECOME, CANNOT_BECOME)
 class OtherUsers(unittest.TestCase):
     def test_an_admitted_user_plays_the_scenarios_of_each_unix_socket(self):
-        words = ["setpriv", "--reuid", "65533", "--regid", "65533", "--clear-groups"]
+        words = become(65533, 65533)
         if subprocess.run([*words, PROGRAM], capture_output=True, check=False, timeout=SECONDS).returncode in (126, 127):
             self.skipTest("another user cannot run the program")
         with Peer("--allow-user", "65533", sockets=True) as peer:
