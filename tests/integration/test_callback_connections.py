@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from support.callback_client import CallbackClient, ShmCallbackClient, UnixCallbackClient
 from support.clients import SECONDS, WebSocketClient, plain, typed
-from support.peer import ROOT, eventually
+from support.peer import ROOT, eventually, kill_after
 from support.peer_case import CALLING, CallbackCase
 
 DROPPED = "an answer was dropped, because no callback"
@@ -342,7 +342,8 @@ class Vanishing(LeavingCase):
         process = subprocess.Popen([sys.executable, "-c", program, self.peer.address("ws")], stdout=subprocess.PIPE,
                                    env={**os.environ, "PYTHONPATH": str(ROOT / "tests")})
         with process:
-            self.assertEqual(process.stdout.readline(), b"called\n")
+            with kill_after(process):
+                self.assertEqual(process.stdout.readline(), b"called\n")
             process.send_signal(signal.SIGKILL)
         self.assertEqual(self.outcome(), GONE)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient
-from support.peer import ROOT, Peer
+from support.peer import ROOT, START_SECONDS, Peer
 from support.peer_case import PeerCase
 
 TOOLS = ("@open-rpc/meta-schema@1.14.9", "@open-rpc/schema-utils-js@2.2.1")
@@ -189,7 +189,7 @@ class DrivenByTheDocument(PeerCase):
 
     def test_commons_lang3(self):
         jar = subprocess.run([ROOT / "tools/fetch-jar", LANG3], check=True, stdout=subprocess.PIPE,
-                             text=True).stdout.strip()
+                             text=True, timeout=4 * START_SECONDS).stdout.strip()
         client = self.serve(class_path=jar)
         package = "org.apache.commons.lang3"
         call = self.Client(client, discover(client, f"{package}.StringUtils", f"{package}.ArrayUtils",

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support.peer import ROOT
+from support.peer import ROOT, START_SECONDS
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = ("native", "jni", "policy", "tests", "bench", "tools", "cmake", "java-fixtures", "demo")
@@ -48,7 +48,8 @@ def is_path(token):
 
 
 def tracked(*folders):
-    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=False,
+                            timeout=START_SECONDS)
     files = [ROOT / name for name in listed.stdout.split("\0") if name]
     return files or [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
 
@@ -179,7 +180,8 @@ MARKERS = "# States\n\n<!-- tools/state-diagrams writes from here -->\n<!-- to h
 
 class StateDiagrams(unittest.TestCase):
     def test_the_page_is_as_the_sources_say(self):
-        run = subprocess.run([ROOT / "tools/state-diagrams", "--check"], capture_output=True, text=True, check=False)
+        run = subprocess.run([ROOT / "tools/state-diagrams", "--check"], capture_output=True, text=True, check=False,
+                             timeout=START_SECONDS)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
 
     def draw(self, source, *options, page=MARKERS, name="states.md"):
@@ -192,7 +194,8 @@ class StateDiagrams(unittest.TestCase):
             (root / "native/door.h").write_text(source, encoding="utf-8")
             (root / "docs/states.md").write_text(MARKERS, encoding="utf-8")
             (root / "docs" / name).write_text(page, encoding="utf-8")
-            run = subprocess.run([root / "tools/state-diagrams", *options], capture_output=True, text=True, check=False)
+            run = subprocess.run([root / "tools/state-diagrams", *options], capture_output=True, text=True, check=False,
+                                 timeout=START_SECONDS)
             return run.returncode, run.stderr, (root / "docs" / name).read_text(encoding="utf-8")
 
     def test_states_and_transitions_are_drawn(self):

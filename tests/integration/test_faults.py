@@ -304,5 +304,5 @@ class OwnMemory(PeerCase):
         if sanitized():
             self.skipTest("the preloaded library has an allocator of its own")
         done = subprocess.run([sys.executable, ROOT / "tests/release/failing_memory.py", "--kind", "batch", "--kind", "pieces"],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=START_SECONDS)
         self.assertEqual(0, done.returncode, done.stdout)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from support import jdks
 from support.clients import WebSocketClient, fetch
-from support.peer import FIXTURES, Peer, environment, jvm_options, run_to_end
+from support.peer import FIXTURES, START_SECONDS, Peer, environment, jvm_options, run_to_end
 from support.peer_case import PeerCase
 
 MAIN = "fixtures.Main"
@@ -82,7 +82,7 @@ class Java:
 
     @staticmethod
     def tool(name, *words, home=None):
-        subprocess.run([(home or jdks.homes()[0]) / "bin" / name, *map(str, words)], check=True)
+        subprocess.run([(home or jdks.homes()[0]) / "bin" / name, *map(str, words)], check=True, timeout=4 * START_SECONDS)
 
     def both(self, *words, variables=None, homes=None):
         """Runs java and jpeer with all JDKs at once. Yields for each JDK: the JDK, and the output and status of

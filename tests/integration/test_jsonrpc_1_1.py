@@ -6,6 +6,7 @@ import subprocess
 import uuid
 from urllib.parse import urlencode, urlsplit
 
+from support.peer import START_SECONDS
 from support.peer_case import PeerCase
 
 PING = {"version": "1.1", "method": "control", "params": ["ping"]}
@@ -146,7 +147,7 @@ class Get(Http):
         address = self.peer.address("http")
         done = subprocess.run(["curl", "--silent", "--show-error", "--fail", "--max-time", "60", "--get", address + "/get",
                                "--data-urlencode", "type=java.lang.Integer", "--data-urlencode", "field=MAX_VALUE"],
-                              check=True, stdout=subprocess.PIPE, text=True)
+                              check=True, stdout=subprocess.PIPE, text=True, timeout=START_SECONDS)
         self.assertEqual(MAX_VALUE, json.loads(done.stdout)["result"])
 
 

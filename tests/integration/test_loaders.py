@@ -179,8 +179,7 @@ class Blocked(PeerCase):
         waiting = threading.Thread(target=lambda: results.append(
             with_loader(client, loader, "call", type=BEAN, method="loaderName")["value"]))
         waiting.start()
-        while other.call(LOADING, "waiting") != "1":
-            time.sleep(0.005)
+        eventually(lambda: other.call(LOADING, "waiting") == "1", "the loader blocks")
         own = other.call(LOADING, "own", "own")
         other.call(LOADING, "define", ref(own), "some.Empty", 2000)
         self.assertIsNotNone(other.new("some.Empty1999[]", 1))

@@ -7,7 +7,7 @@ import subprocess
 
 import websockets
 
-from support.peer import environment, run_to_end
+from support.peer import START_SECONDS, environment, run_to_end
 from support.peer_case import PeerCase
 
 APP = "https://app.test"
@@ -25,7 +25,7 @@ def curl(url, *arguments, origin=None, body=None):
         command += ["--header", f"Origin: {origin}"]
     if body is not None:
         command += ["--header", "Content-Type: application/json", "--data", body]
-    done = subprocess.run([*command, url], check=True, capture_output=True, text=True)
+    done = subprocess.run([*command, url], check=True, capture_output=True, text=True, timeout=START_SECONDS)
     head, _, content = done.stdout.partition("\n\n")
     lines = head.splitlines()
     fields = dict(line.lower().split(": ", 1) for line in lines[1:])
@@ -97,7 +97,7 @@ class Allowed(PeerCase):
         done = subprocess.run(["curl", "--silent", "--include", "--data", CALL, "--header",
                                "Content-Type: application/json", "--header", f"Origin: {APP}", self.url, "--next",
                                "--silent", "--include", "--data", CALL, "--header", "Content-Type: application/json",
-                               self.url], check=True, capture_output=True, text=True)
+                               self.url], check=True, capture_output=True, text=True, timeout=START_SECONDS)
         self.assertEqual(2, done.stdout.count("HTTP/1.1 200"))
         self.assertEqual(1, done.stdout.count("Access-Control-Allow-Origin"))
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from support.clients import WebSocketClient
-from support.peer import BINARY, STOP_SECONDS, Peer, environment, eventually, has_ended, run_to_end
+from support.peer import BINARY, STOP_SECONDS, Peer, environment, eventually, has_ended, kill_after, run_to_end
 from support.peer_case import PeerCase
 
 # Starts a peer with the pipe's end and waits to be killed; the peer's stderr is ours.
@@ -91,9 +91,10 @@ class Parent(PeerCase):
         parent = subprocess.Popen([sys.executable, "-c", PARENT, str(BINARY)], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, env=environment(), text=True)
         with parent:
-            pid = int(parent.stdout.readline())
-            while "ready" not in parent.stderr.readline():
-                self.assertIsNone(parent.poll())
+            with kill_after(parent):
+                pid = int(parent.stdout.readline())
+                while "ready" not in (line := parent.stderr.readline()):
+                    self.assertTrue(line, "the peer does not start")
             parent.send_signal(signal.SIGKILL)
             parent.wait()
             eventually(lambda: has_ended(pid), "the peer ends")

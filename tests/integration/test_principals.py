@@ -114,7 +114,7 @@ class Admission(Principals):
             with self.subTest(who=who, over="tcp"):
                 done = subprocess.run(["curl", "-s", "-m", str(SECONDS), "-H", "Content-Type: application/json", "-d",
                                        json.dumps(WHOAMI), "-w", "%{http_code}", *arguments, url],
-                                      capture_output=True, text=True, check=False)
+                                      capture_output=True, text=True, check=False, timeout=SECONDS)
                 self.assertIn(f'\\"{expected}\\"' if isinstance(expected, str) else str(expected), done.stdout)
         for token in (ALICE, BOB, CAROL):
             self.assertNotIn(token, peer.stderr())
@@ -369,7 +369,7 @@ class WhoAndWhat(Principals):
             ["curl", "-s", "-m", str(SECONDS), "--cacert", self.ca.certificate, "-w", "\n%{http_code}", "-H",
              "Content-Type: application/json", *(("-d", json.dumps(body)) if body else ()), *arguments,
              *(("--cert", pair[0], "--key", pair[1]) if pair else ()), self.peer.address("https").removesuffix("/rpc") + path],
-            capture_output=True, text=True, check=False)
+            capture_output=True, text=True, check=False, timeout=SECONDS)
         return self.outcome(*done.stdout.rpartition("\n")[::2])
 
     @staticmethod

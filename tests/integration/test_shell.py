@@ -1,6 +1,5 @@
 """jpeer shell: in a terminal, as a person types, and as the interpreter of scripts."""
 
-import contextlib
 import fcntl
 import os
 import pty

@@ -14,7 +14,8 @@ import websockets
 
 from support import jdks
 from support.clients import WebSocketClient, ZmqClient, await_running, typed
-from support.peer import BINARY, FIXTURES, STOP_SECONDS, Peer, complaints_in, environment, jvm_options, run_to_end
+from support.peer import (BINARY, FIXTURES, START_SECONDS, STOP_SECONDS, Peer, complaints_in, environment, jvm_options,
+                          kill_after, run_to_end)
 from support.peer_case import PeerCase
 
 MAIN = "fixtures.Main"
@@ -419,15 +420,17 @@ class Stopping(PeerCase):
             for command in ([tools / "javac", "--release", "17", "-d", folder, source],
                             [tools / "jar", "-c", "-f", f"{folder}/agent.jar", "-m", f"{folder}/agent.mf", "-C", folder,
                              "Hanging.class"]):
-                subprocess.run(command, check=True, capture_output=True)
+                subprocess.run(command, check=True, capture_output=True, timeout=4 * START_SECONDS)
             peer = subprocess.Popen([BINARY, "run", "--json-rpc", "auto", "--grace", "1",
                                      f"-javaagent:{folder}/agent.jar", "--as-service"], stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment(), text=True)
-            self.assertEqual(peer.stdout.readline(), "in premain\n")
+            with kill_after(peer):
+                self.assertEqual(peer.stdout.readline(), "in premain\n")
             deadline = time.monotonic() + STOP_SECONDS
             while peer.poll() is None and time.monotonic() < deadline:
                 peer.send_signal(signal.SIGTERM)
                 time.sleep(0.05)
+            peer.kill()  # it has ended, or ignores the signals
             _, errors = peer.communicate()
             self.assertEqual(peer.returncode, 143, errors)
             self.assertIn("It waited for the start of the JVM", errors)

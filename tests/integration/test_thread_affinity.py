@@ -14,7 +14,7 @@ from support.binary_client import (DENIED, BinaryClient, call_message, control_m
                                    obj_null, put_message)
 from support.clients import TRANSPORTS, HttpClient, RpcError, WebSocketClient, ZmqClient, await_running
 from support.jdks import full_version, homes
-from support.peer import FIXTURES, Peer, eventually
+from support.peer import FIXTURES, START_SECONDS, Peer, eventually
 from support.peer_case import BinaryCase, PeerCase
 
 GOOD = {"SINGLE": "fixtures.Affinity.single", "FIELD": "fixtures.Affinity.FIELD", "DIRECT": "fixtures.Affinity.DIRECT",
@@ -101,7 +101,7 @@ class Threads(PeerCase):
                 "    thread.start();\n"
                 "  }\n"
                 "}\n", encoding="utf-8")
-            subprocess.run(["javac", "--release", "17", "-d", folder, source], check=True)
+            subprocess.run(["javac", "--release", "17", "-d", folder, source], check=True, timeout=4 * START_SECONDS)
             with Peer("--fx-thread", class_path=f"{FIXTURES}:{folder}") as peer, WebSocketClient(peer) as client:
                 self.assertEqual(ask(client, "FX", "threadName"), "JavaFX Application Thread")
             with Peer("--fx-thread") as peer, WebSocketClient(peer) as client:

@@ -17,7 +17,7 @@ from pathlib import Path
 from support import certificates
 from support.callback_client import CallbackClient
 from support.clients import HttpClient, UnixWebSocketClient, WebSocketClient, await_running, call_request
-from support.peer import run_to_end
+from support.peer import START_SECONDS, run_to_end
 from support.peer_case import CALLING, PING, PeerCase
 
 BLOCKERS = "fixtures.Blockers"
@@ -130,7 +130,8 @@ class Options(TlsCase):
         curl = ["curl", "--silent", "--cacert", self.authority.certificate, "--data", json.dumps(PING),
                 "--header", "Content-Type: application/json", "--write-out", "%{http_code}", self.peer.address("https")]
         for origin, status in ((address, "200"), (address.replace("https", "http"), "403"), ("https://elsewhere", "403")):
-            done = subprocess.run([*curl, "--header", f"Origin: {origin}"], capture_output=True, text=True, check=True)
+            done = subprocess.run([*curl, "--header", f"Origin: {origin}"], capture_output=True, text=True, check=True,
+                                  timeout=START_SECONDS)
             self.assertTrue(done.stdout.endswith(status), done.stdout)
 
 

@@ -1,6 +1,7 @@
 """Unix sockets of the real peer: which users may use them, which files may be in their place at the start, and which
 files remain at the end."""
 
+import contextlib
 import grp
 import json
 import os
@@ -11,7 +12,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
@@ -114,19 +114,21 @@ class Strangers(PeerCase):
                                        stderr=subprocess.PIPE, text=True, cwd=run, env=environment())
             try:
                 lines = []
-                for line in process.stderr:
-                    lines.append(line)
-                    if "jpeer ready" in line:
-                        break
-                else:
-                    self.skipTest(f"the peer does not run as another user here: {lines}")
+                with kill_after(process):
+                    for line in process.stderr:
+                        lines.append(line)
+                        if "jpeer ready" in line:
+                            break
+                    else:
+                        self.skipTest(f"the peer does not run as another user here: {lines}")
                 self.assertEqual(curl(path), (403, "user 0 may not use this peer\n"))
-                self.assertIn("a connection of user 0, group 0, to", process.stderr.readline())
+                with kill_after(process):
+                    self.assertIn("a connection of user 0, group 0, to", process.stderr.readline())
                 status, _ = curl(path, before=STRANGER)
                 self.assertEqual(status, 200)
             finally:
                 process.terminate()
-                process.wait()
+                process.wait(SECONDS)
                 process.stderr.close()
 
 
@@ -256,7 +258,7 @@ sys.stdin.read()
             os.chown(folder, 65534, 65534)
             done = subprocess.run([*STRANGER, BINARY, "run", "--as-service", "--json-rpc", f"unix:{folder}/json",
                                    "--socket-group", str(OTHERS_GROUP)], capture_output=True, text=True, check=False,
-                                  env=environment(), cwd=folder)
+                                  env=environment(), cwd=folder, timeout=SECONDS)
             if done.returncode != 1 or "jpeer run" not in done.stderr:
                 self.skipTest(f"the peer does not run as another user here: {done.stderr}")
             self.assertIn(f"{folder}/json: its group cannot be", done.stderr)
@@ -264,14 +266,15 @@ sys.stdin.read()
             self.assertEqual(os.listdir(folder), [])
 
     def test_the_user_for_whom_a_namespace_has_no_number_is_not_admitted(self):
-        if subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode != 0:
+        if subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False, timeout=SECONDS).returncode != 0:
             self.skipTest("no user namespace can be made here")
         for option, words in (("--allow-user", "--allow-user 65534 would admit every user"),
                               ("--allow-group", "the group 65534 would admit"),
                               ("--socket-group", "the group 65534 would admit")):
             with self.subTest(option):
                 done = subprocess.run(["unshare", "-Ur", BINARY, "run", "--as-service", "--json-rpc", "unix:json", option,
-                                       "65534"], capture_output=True, text=True, check=False, env=environment())
+                                       "65534"], capture_output=True, text=True, check=False, env=environment(),
+                                      timeout=SECONDS)
                 self.assertIn(words, done.stderr)
                 self.assertEqual(done.returncode, 2)
 
@@ -339,13 +342,16 @@ class Starts(PeerCase):
         leave_stale_socket(self.json)
         command = [BINARY, "run", "--as-service", "--json-rpc", f"unix:{self.json}"]
         starting = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) for _ in range(4)]
-        ready = [process for process in starting if any("jpeer ready" in line for line in process.stderr)]
+        with contextlib.ExitStack() as deadlines:
+            for process in starting:
+                deadlines.enter_context(kill_after(process))
+            ready = [process for process in starting if any("jpeer ready" in line for line in process.stderr)]
         self.assertEqual(len(ready), 1)
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(self.json)
         for process in starting:
             process.terminate()
-            process.wait()
+            process.wait(SECONDS)
             process.stderr.close()
         self.assertEqual(sorted(process.returncode for process in starting), [0, 1, 1, 1])
 
@@ -367,11 +373,12 @@ class Starts(PeerCase):
         process = subprocess.Popen([BINARY, "run", "--as-service", "--rpc-default-action", "ALLOW", "--json-rpc",
                                     "unix:rel"], stderr=subprocess.PIPE, text=True, cwd=self.folder,
                                    env=environment())
-        ready = next(line for line in process.stderr if "jpeer ready" in line)
+        with kill_after(process):
+            ready = next((line for line in process.stderr if "jpeer ready" in line), "")
         self.assertIn(f", ws+unix:{self.folder}/rel, http+unix:{self.folder}/rel\n", ready)
         self.assertEqual(curl(os.path.join(self.folder, "rel"))[0], 200)
         process.terminate()
-        self.assertEqual(process.wait(), 0)
+        self.assertEqual(process.wait(SECONDS), 0)
         process.stderr.close()
         self.assertEqual(os.listdir(self.folder), [])
 
@@ -403,4 +410,4 @@ class Starts(PeerCase):
             self.assertNotIn("address", description)
             self.assertIn("POST ADDRESS", subprocess.run(["curl", "--silent", "--unix-socket", self.json,
                                                   "http://localhost/help"], capture_output=True, text=True,
-                                                 check=True).stdout)
+                                                 check=True, timeout=SECONDS).stdout)

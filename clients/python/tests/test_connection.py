@@ -155,7 +155,7 @@ class Connecting(unittest.TestCase):
         def run(user, url):
             words = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", sys.executable, "-c", program, url]
             environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-            done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+            done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment, timeout=SECONDS)
             if "No module named" in done.stderr or "Permission denied" in done.stderr:
                 self.skipTest("another user cannot read the package")
             return done.stdout

@@ -58,7 +58,8 @@ class Demo(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         h2 = re.search(r"com\.h2database:h2:[\d.]+", (ROOT / "tools/demo").read_text(encoding="utf-8"))[0]
-        cls.jar = subprocess.run([ROOT / "tools/fetch-jar", h2], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        cls.jar = subprocess.run([ROOT / "tools/fetch-jar", h2], check=True, stdout=subprocess.PIPE, text=True,
+                                 timeout=4 * SECONDS).stdout.strip()
 
     def shown(self, *options):
         """The lines of the program and its output, and the lines of its messages."""

@@ -58,11 +58,15 @@ class TlsCase(unittest.TestCase):
             port = free.getsockname()[1]
         command = ["openssl", "s_server", "-cert", certificate, "-key", key, "-accept", f"127.0.0.1:{port}", *words]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0) as server:
+            timer = threading.Timer(SECONDS, server.kill)
+            timer.start()
             try:
-                while b"ACCEPT" not in server.stdout.readline():
-                    self.assertIsNone(server.poll())
+                while b"ACCEPT" not in (line := server.stdout.readline()):
+                    self.assertTrue(line, "the server has ended, or does not accept in time")
+                timer.cancel()
                 yield f"https://127.0.0.1:{port}", server
             finally:
+                timer.cancel()
                 server.kill()
 
     def refusal(self, proxy, kind=ConnectionError, scheme="wss", host=None, **options):
@@ -120,7 +124,7 @@ class Certified(TlsCase):
     def test_files_that_cannot_be_used(self):
         encrypted = Path(folder.name, "encrypted.key")
         subprocess.run(["openssl", "ec", "-aes128", "-passout", "pass:secret", "-in", servers.client[1], "-out", encrypted],
-                       check=True, capture_output=True)
+                       check=True, capture_output=True, timeout=SECONDS)
         certificate = servers.client[0]
         for options, words in (({"ca_file": "/nowhere"}, "ca_file /nowhere: No such file"),
                                ({"ca_file": servers.good[1]}, "no certificate"),

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support.peer import BINARY, complaints_in, environment, eventually, has_ended
+from support.peer import BINARY, complaints_in, environment, eventually, has_ended, kill_after
 
 PROGRAM = sys.argv[1]
 SECONDS = 120
@@ -57,7 +57,8 @@ class Launch(unittest.TestCase):
     def test_the_peer_ends_with_a_program_that_is_killed(self):
         with subprocess.Popen([PROGRAM, BINARY, "waits"], env=self.environment, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True) as program:
-            pid = int(program.stdout.readline())
+            with kill_after(program):
+                pid = int(program.stdout.readline())
             program.kill()
         eventually(lambda: has_ended(pid), "the peer ends")
 

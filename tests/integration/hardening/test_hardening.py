@@ -22,7 +22,7 @@ FILES = arguments()
 
 def readelf(option, file):
     run = subprocess.run([FILES.readelf, "--wide", option, file], stdout=subprocess.PIPE, check=True, text=True,
-                         env={"LC_ALL": "C"})
+                         env={"LC_ALL": "C"}, timeout=60)
     return run.stdout
 
 

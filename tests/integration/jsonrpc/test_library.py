@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 from support.installed import Installed, examples, run
+from support.peer import kill_after
 
 BUILD = Path(sys.argv[1])
 PAGE = Path(sys.argv[2])
@@ -95,7 +96,8 @@ class Library(unittest.TestCase):
 
     def test_the_server_over_tcp(self):
         with subprocess.Popen([self.build("tcp.c")], stdout=subprocess.PIPE, env=self.installed.environment) as server:
-            port = int(server.stdout.readline())
+            with kill_after(server):
+                port = int(server.stdout.readline())
             for number in (1, 2):
                 with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
                     connection.sendall(json.dumps(SUBTRACT).encode() + b"\n")

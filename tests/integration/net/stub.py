@@ -13,6 +13,7 @@ import unittest
 import unittest.mock
 
 from support import certificates, raw_websocket
+from support.peer import kill_after
 from support.raw_websocket import CLOSE, TEXT
 
 SECONDS = 60  # far more than any step needs: a test that waits this long has failed
@@ -53,10 +54,11 @@ class Stub:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors, text=True, env=environment)
         self.addresses = []
-        while (line := self.process.stdout.readline().strip()) != "ready":
-            if not line:
-                raise RuntimeError("the stub server did not start")
-            self.addresses.append(line)
+        with kill_after(self.process):
+            while (line := self.process.stdout.readline().strip()) != "ready":
+                if not line:
+                    raise RuntimeError("the stub server did not start")
+                self.addresses.append(line)
         self.url, self.http_url, self.zmq_url = (
             next(address for address in self.addresses if address.startswith(scheme)) for scheme in (("wss:", "https:", "tcp:") if self.tls else ("ws:", "http:", "tcp:")))
         self.port = int(self.url.split(":")[2].split("/")[0])
@@ -78,7 +80,8 @@ class Stub:
         started = time.monotonic()
         if not self.process.stdin.closed:
             self.end_input()
-        last = self.process.stdout.read()
+        with kill_after(self.process):
+            last = self.process.stdout.read()
         status = self.process.wait(SECONDS)
         self.process.stdout.close()
         self.errors.seek(0)

@@ -3,7 +3,7 @@
 import http.client
 import subprocess
 
-from stub import Reader, StubTest, WebSocket, frame, half_close, post, request
+from stub import SECONDS, Reader, StubTest, WebSocket, frame, half_close, post, request
 
 JSON = {"Content-Type": "application/json"}
 ID = "11111111-2222-3333-4444-555555555555"
@@ -84,7 +84,7 @@ class Clients(StubTest):
         trust = ["--cacert", self.stub.tls.authority.certificate] if self.stub.tls else []
         done = subprocess.run(["curl", "--silent", "--show-error", "--max-time", "60", *trust, *arguments,
                                "--header", "Content-Type: application/json", self.stub.http_url],
-                              input=body, capture_output=True, check=True)
+                              input=body, capture_output=True, check=True, timeout=SECONDS)
         return done.stdout
 
     def test_curl(self):
