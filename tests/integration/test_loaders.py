@@ -204,7 +204,9 @@ class Blocked(PeerCase):
         began = time.monotonic()
         self.assertEqual(with_loader(client, loader, "call", type=BEAN, method="add", args=[5, 3])["value"], "8")
         self.assertGreater(time.monotonic() - began, 0.5)
-        began = time.monotonic()
+        seconds = []
         for number in range(40):
+            began = time.monotonic()
             self.assertEqual(client.call(BEAN, "add", number, 3), str(number + 3))
-        self.assertLess(time.monotonic() - began, 40 * 0.5)  # the time if each call searched for its class
+            seconds.append(time.monotonic() - began)
+        self.assertLess(min(seconds), 0.5)  # if each call searched for its class, each would last longer

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import resource
-import time
 import uuid
 from pathlib import Path
 
@@ -264,9 +263,7 @@ class ClientsThatLeave(PeerCase):
         self.assertGreaterEqual(descriptors(peer.pid), before + ENDLESS)
         for client in clients:
             leave(client)
-        left = time.monotonic()
-        eventually(lambda: descriptors(peer.pid) <= before + 4, f"{descriptors(peer.pid)} are held")
-        self.assertLess(time.monotonic() - left, 20)
+        eventually(lambda: descriptors(peer.pid) <= before + 4, lambda: f"{descriptors(peer.pid)} are held")
         self.assertIn("busy", steering.exchange(PASS))
         peer.await_stderr("calls are in Java")
         line = next(line for line in peer.stderr().splitlines() if "calls are in Java" in line)

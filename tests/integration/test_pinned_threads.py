@@ -2,10 +2,9 @@
 connection."""
 
 import json
-import time
 
 from support.callback_client import CallbackClient
-from support.clients import RpcError, ShmClient, UnixWebSocketClient, WebSocketClient
+from support.clients import RpcError, ShmClient, UnixWebSocketClient, WebSocketClient, request
 from support.peer import eventually
 from support.peer_case import CALLING, FAILED, PeerCase
 
@@ -23,6 +22,12 @@ def thread_of(client):
 
 def has_thread(client, name):
     return client.call("fixtures.ThreadNames", "isRunning", name) == "true"
+
+
+def end_sleep(client):
+    """Cancels request 1, and receives both answers."""
+    client.send(json.dumps(request(3, "control", {"method": "cancel", "args": [{"name": "id", "value": 1}]})))
+    assert {json.loads(client.receive())["id"] for _ in range(2)} == {1, 3}
 
 
 class Pinned(PeerCase):
@@ -96,13 +101,11 @@ class Pinned(PeerCase):
         for kind in PINNED:
             with kind(self.peer) as client:
                 pin(client, "sleeps")
-                client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "java.lang.Thread.sleep", "params": [1500]}))
-                begun = time.monotonic()
+                client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "java.lang.Thread.sleep", "params": [600000]}))
                 client.send(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "control",
                                         "params": {"method": "share_session"}}))
                 self.assertEqual(2, json.loads(client.receive())["id"])
-                self.assertLess(time.monotonic() - begun, 1.2)
-                self.assertEqual(1, json.loads(client.receive())["id"])
+                end_sleep(client)
                 self.assertEqual("sleeps", thread_of(client))
 
     def test_a_request_with_an_executor_runs_there_and_not_on_the_pinned_thread(self):
@@ -161,22 +164,18 @@ class Bounds(PeerCase):
         clients = [self.connect(kind) for kind in PINNED]
         for number, client in enumerate(clients):
             pin(client, f"inside {number}")
-            client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "java.lang.Thread.sleep", "params": [1500]}))
-        begun = time.monotonic()
+            client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "java.lang.Thread.sleep", "params": [600000]}))
         with WebSocketClient(self.peer) as other:
             self.assertEqual("8", other.call("com.example.Calculator", "add", 1, 7))
-        self.assertLess(time.monotonic() - begun, 1.2)
         for client in clients:
-            self.assertEqual(1, json.loads(client.receive())["id"])
+            end_sleep(client)
 
     def test_a_peer_stops_with_pinned_threads_inside_java(self):
         peer = self.start(sockets=True)
         for kind in PINNED:
             client = self.connect(kind)
             pin(client, f"stays {kind.name}")
-            client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "java.lang.Thread.sleep", "params": [60000]}))
+            client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "java.lang.Thread.sleep", "params": [600000]}))
             pin(self.connect(kind), f"idle {kind.name}")
         eventually(lambda: has_thread(self.client, "stays shm"))
-        begun = time.monotonic()
         peer.stop()
-        self.assertLess(time.monotonic() - begun, 25)

@@ -435,7 +435,7 @@ class BadInput(ShareCase):
         """The watcher, which runs no call, opens the duplex to send that the callback was released."""
         def check(case):
             make, leaves = case
-            with Peer(*ONE_THREAD, "--busy-timeout", "100ms", "--grace", "45s", sockets=True) as peer:
+            with Peer(*ONE_THREAD, "--busy-timeout", "100ms", "--grace", "10m", sockets=True) as peer:
                 other = WebSocketClient(peer)
                 for busy_ms in (400, 4_000, 20_000):  # on a busy machine the shorter calls end too soon
                     client = make(peer)
@@ -452,10 +452,8 @@ class BadInput(ShareCase):
                     client.close()
                 self.assertEqual("other", json.loads(other.receive())["id"])
                 other.close()
-                before = time.monotonic()
                 peer.process.terminate()
-                peer.process.wait(SECONDS)
-                self.assertLess(time.monotonic() - before, 30, "the peer waits for a call that is none")
+                peer.process.wait(SECONDS)  # less than --grace, for which the peer would wait for a call
                 if not leaves:
                     client.close()
         self.at_once(check, itertools.product((CallbackClient, ShmCallbackClient), (False, True)))

@@ -179,7 +179,7 @@ class Protocol(TlsCase):
             with self.subTest(target.__name__):
                 start = time.monotonic()
                 self.assertIn(words, self.refusal(self.proxy(plain=True, target=target), connect_timeout=0.5))
-                self.assertLess(time.monotonic() - start, 5)
+                self.assertLess(time.monotonic() - start, 10)  # the default of connect_timeout
 
     def test_renegotiation_is_refused(self):
         def renegotiate(server):
