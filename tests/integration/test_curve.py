@@ -123,7 +123,7 @@ class Curve(PeerCase):
 
 
 class Admission(Curve):
-    def test_who_comes_in(self):
+    def test_a_listed_key_comes_in_and_unix_sockets_need_none(self):
         self.serve()
         for name, keys in (("alice", self.alice), ("bob", self.bob)):
             known = whoami(self.client(keys))
@@ -131,7 +131,7 @@ class Admission(Curve):
         with UnixZmqClient(self.peer) as client:
             self.assertEqual(whoami(client)["principal"], "local")
 
-    def test_who_is_refused_and_what_it_sees(self):
+    def test_a_stranger_sees_the_end_of_its_handshake(self):
         peer = self.serve()
         self.assert_refused(self.client(self.stranger))
         peer.await_stderr("no principal lists its CURVE key " + self.stranger[0].decode())
@@ -205,7 +205,7 @@ class Sessions(Curve):
 
 
 class Changes(Curve):
-    def test_a_key_that_is_listed_no_more(self):
+    def test_a_key_that_is_listed_no_more_ends_its_calls_and_sessions(self):
         self.serve()
         alice, bob = self.client(self.alice), self.client(self.bob)
         self.assertEqual(whoami(alice)["principal"], "alice")
@@ -250,7 +250,7 @@ class Changes(Curve):
 
 
 class Start(Curve):
-    def test_what_is_refused_at_the_start(self):
+    def test_options_and_keys_that_do_not_fit_end_the_start(self):
         self.write(self.text)
         listed = ("--principals", self.file)
         port = ("--zmq-rpc", "auto")

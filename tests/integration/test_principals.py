@@ -96,7 +96,7 @@ class Principals(PeerCase):
 
 
 class Admission(Principals):
-    def test_who_comes_in_by_which_evidence(self):
+    def test_a_listed_token_comes_in_and_anything_else_is_refused(self):
         peer = self.serve()
         url = peer.address("http")
         for who, arguments, expected in (
@@ -120,7 +120,7 @@ class Admission(Principals):
             self.assertNotIn(token, peer.stderr())
 
     @unittest.skipUnless(CAN_BECOME, CANNOT_BECOME)
-    def test_users_and_groups_of_the_machine(self):
+    def test_listed_users_and_groups_come_in_and_a_token_counts_first(self):
         self.serve()
         token = ("-H", "Authorization: Bearer ")
         for who, before, arguments, expected in (
@@ -135,7 +135,7 @@ class Admission(Principals):
             with self.subTest(who=who):
                 self.assertEqual(self.status(*arguments, before=before), expected)
 
-    def test_a_principal_without_evidence_and_without_admin(self):
+    def test_a_client_without_evidence_is_the_anonymous_principal(self):
         self.serve(FILE + "  - {name: guest, anonymous: true, allow: ['jdk:java.lang.Math']}\n", "--zmq-rpc", "auto")
         self.assertEqual(self.status(), "guest")
         self.assertEqual(self.status("-H", "Authorization: Bearer x"), 401)
@@ -194,7 +194,7 @@ class Rights(Principals):
         self.assertEqual(raised.exception.code, code, raised.exception)
         self.assertIn(words, str(raised.exception) + raised.exception.detail)
 
-    def test_each_has_rights_of_its_own(self):
+    def test_each_principal_has_rights_of_its_own(self):
         self.serve(FILE, "--rpc-threads", "1")
         client = self.http(ALICE)
         for _ in range(3):  # the one thread keeps the members, and the verdicts of each policy
@@ -387,7 +387,7 @@ class WhoAndWhat(Principals):
         return str(self.status(*arguments, before=self.become(user)))
 
     def raw(self, *heads):
-        """Requests on one connection, sent at once: all that comes, in short."""
+        """Sends the requests at once on one connection. Returns the principal or the status of each answer."""
         address, body = urlsplit(self.peer.address("https")), json.dumps(WHOAMI)
         text = "".join(f"POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{head}"
                        f"Content-Length: {len(body)}\r\n\r\n{body}" for head in heads)
@@ -453,7 +453,7 @@ class WhoAndWhat(Principals):
         except RpcError as error:
             return " ".join([str(error.code), *re.findall(r"limits\.\w+", error.detail)])
 
-    # ---- what is more than one request ----
+    # ---- rows of several requests ----
 
     def expiring(self):
         """A certificate that ends while its connection is open."""
@@ -475,7 +475,7 @@ class WhoAndWhat(Principals):
         return f"{found[0]}, {found[-1]}"
 
     def of_alice(self, ask, **keep):
-        """Bob's outcome with a list of alice's."""
+        """The code of what bob does with a list of alice, and of what she does with it after that."""
         alice = self.http(ALICE)
         ref = alice.new("java.util.ArrayList")
         self.row.callback(alice.control, "delete_session")
@@ -665,15 +665,15 @@ class WhoAndWhat(Principals):
             with self.subTest(who=who, what=what), contextlib.ExitStack() as self.row:
                 self.assertEqual(run(self), expected)
 
-    def test_with_a_ca_and_nobody_anonymous(self):
+    def test_the_first_table_holds_with_a_ca_and_nobody_anonymous(self):
         self.begin(self.text, "--tls-client-ca", self.ca.certificate, "--tls-client-crl", self.ca.crl)
         self.check(self.ROWS)
 
-    def test_without_a_ca_and_with_anonymous(self):
+    def test_the_second_table_holds_without_a_ca_and_with_anonymous(self):
         self.begin(self.text + GUEST)
         self.check(self.OPEN_ROWS)
 
-    def test_the_tables_of_the_docs(self):
+    def test_the_docs_have_both_tables(self):
         page = (ROOT / "docs/security.md").read_text(encoding="utf-8")
         for rows in (self.ROWS, self.OPEN_ROWS):
             table = "".join(f"| {who} | {what} | {expected} |\n" for who, what, expected, _ in rows)
@@ -789,7 +789,7 @@ class Guessing(Principals):
 
 
 class Start(Principals):
-    def test_what_is_refused_at_the_start(self):
+    def test_principals_that_are_unsafe_end_the_start(self):
         anonymous = "principals:\n  - {name: guest, anonymous: true%s}\n"
         for text, mode, options, words in (
                 (anonymous % ", admin: true", 0o600, (), "guest is anonymous and has admin"),
@@ -807,7 +807,7 @@ class Start(Principals):
                 self.assertIn(words, done.stderr)
 
 
-    def test_what_is_no_file(self):
+    def test_a_file_of_principals_that_is_not_regular_ends_the_start(self):
         os.mkfifo(self.file)
         for file, words in ((self.file, "no regular file"), (self.file.parent, "no regular file"),
                             ("/dev/zero", "no regular file"), (self.file.with_name("gone"), "No such file")):
@@ -831,7 +831,7 @@ class Tokens(Principals):
         self.serve(text)
         self.assertEqual(self.status("-H", "Authorization: Bearer " + token), "carol")
 
-    def test_without_a_file_and_with_a_wrong_name(self):
+    def test_a_token_changes_no_file_unless_its_principal_is_named_there(self):
         token, hashed = self.run_token("anyone").stdout.split()
         self.assertEqual(hashed, digest(token))
         self.write(FILE)

@@ -89,7 +89,7 @@ class Typing(PeerCase):
         shell.run("\\q", "\\q")
         self.assertEqual(shell.process.wait(START_SECONDS), 0)
 
-    def test_completion(self):
+    def test_tab_completes_names_of_variables_members_and_classes(self):
         shell = self.open()
         shell.run("xs = new ArrayList()", "> ")
         shell.type("ArrL\t")
@@ -158,7 +158,7 @@ class Typing(PeerCase):
         shell.run("while (w.get() != null) System.gc(); w.get() == null", "true\n")
         shell.run("o", "there is no variable o")
 
-    def test_the_peer_goes_and_comes_back(self):
+    def test_the_shell_connects_again_and_names_what_is_gone(self):
         with tempfile.TemporaryDirectory(prefix="jpeer-back-") as folder:
             path = f"{folder}/s"
             first = Peer("--json-rpc", f"unix:{path}", addresses=False)

@@ -61,7 +61,7 @@ class Options(TlsCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         return done.stderr
 
-    def test_rules_between_the_options(self):
+    def test_options_that_do_not_fit_each_other_are_refused(self):
         cert, key = self.tls[:2], self.tls[2:4]
         ca = ("--tls-client-ca", self.authority.certificate)
         port = ("--json-rpc", "auto")
@@ -139,7 +139,7 @@ class Clients(TlsCase):
     def begin(self, *options):
         self.start(*self.tls, *options)
 
-    def test_certificates_of_clients(self):
+    def test_a_clients_certificate_has_to_be_good_for_now_and_of_the_ca(self):
         issue = self.authority.issue
         good = issue("reporting", certificates.CLIENT)
         foreign = certificates.Authority(Path(self.enterContext(tempfile.TemporaryDirectory())), "foreign")
@@ -201,7 +201,7 @@ class Calls(TlsCase):
         self.start(*self.tls)
         self.peer.tls = certificates.client_context(self.authority)
 
-    def test_callbacks(self):
+    def test_callbacks_run_over_tls(self):
         client = self.connect(CallbackClient)
         for _ in range(200):
             self.assertEqual(client.call(CALLING, "here", client.give(lambda call: "back")), "back")

@@ -153,7 +153,7 @@ class Admitted(PeerCase):
                                               "objects": 4000000, "calls": 256})
         return [fact and fact["known_by"] for fact in facts]
 
-    def test_users_and_groups_of_any_transport(self):
+    def test_admitted_users_and_groups_use_each_transport(self):
         self.serve_others("--allow-user", "65533", "--allow-group", str(OTHERS_GROUP))
         self.assertEqual([mode_of(self.json), mode_of(self.zmq.removeprefix("ipc://"))], [0o666, 0o666])
         self.assertEqual(self.known_by(become(ADMITTED, 65534)), ["unix-user 65533"] * 2)
@@ -253,7 +253,7 @@ sys.stdin.read()
         lines = [line for line in self.peer.stderr().splitlines() if "a connection of user 65534" in line]
         self.assertLess(len(lines), 10)
 
-    def test_a_group_that_the_peer_may_not_give(self):
+    def test_a_group_that_the_peer_may_not_give_ends_the_start(self):
         with tempfile.TemporaryDirectory() as folder:
             os.chown(folder, 65534, 65534)
             done = subprocess.run([*STRANGER, BINARY, "run", "--as-service", "--json-rpc", f"unix:{folder}/json",

@@ -117,7 +117,7 @@ class MemoryClient:
 
 
 class Protocol(TlsTest):
-    def test_versions_and_ciphers(self):
+    def test_only_safe_versions_and_ciphers_are_served(self):
         for options in (["-tls1_3"], ["-tls1_2"], ["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-GCM-SHA256"],
                         ["-tls1_2", "-cipher", "ECDHE-ECDSA-CHACHA20-POLY1305"]):
             with self.subTest(options):
@@ -254,7 +254,7 @@ class Parts(TlsTest):
             client.sendall(post(body), slowly)
             self.assertEqual(body, Reader(client).response()[2])
 
-    def test_a_record_for_each_byte(self):
+    def test_a_message_with_a_record_for_each_byte_is_served(self):
         connection = self.secure()
         for byte in post(b"hello" * 500):
             connection.send(bytes([byte]))
@@ -273,7 +273,7 @@ class Parts(TlsTest):
             self.assertEqual(texts, [one.receive_text() for _ in texts])
             sending.result(SECONDS)
 
-    def test_large_messages_both_ways(self):
+    def test_large_messages_pass_both_ways(self):
         size = 64 * MIB
         text = bytes(range(32, 127)) * (size // 95)
         one = self.websocket()
