@@ -15,7 +15,7 @@ from pathlib import Path
 
 import jpeer
 import jpeer.aio
-from support import FIXTURES, ROOT, SECONDS, module_peer, run_threads
+from support import FIXTURES, ROOT, SECONDS, await_true, module_peer, run_threads
 
 sys.path.append(str(ROOT / "tests/support"))
 from certificates import Servers  # noqa: E402
@@ -248,7 +248,7 @@ class Data(TlsCase):
                 if not is_announced:
                     writer.transport.abort()
 
-            text = self.refusal(self.proxy(target=reply), scheme="https", timeout=5)
+            text = self.refusal(self.proxy(target=reply), scheme="https", timeout=SECONDS)
             self.assertEqual("connection was cut" in text, not is_announced, text)
 
     def test_callbacks_and_threads_over_one_proxy(self):
@@ -268,7 +268,12 @@ class Data(TlsCase):
         other = self.connect(self.proxy(), timeout=0.2)
         with self.assertRaises(TimeoutError):
             other.java.lang.Thread.sleep(SECONDS * 1000)
-        self.assertEqual(other.java.lang.Math.max(3, 5), 5)
+
+        def answers():  # a loaded machine may need longer, too
+            with contextlib.suppress(TimeoutError):
+                return other.java.lang.Math.max(3, 5) == 5
+
+        await_true(answers)
 
     def test_a_connection_that_was_cut_is_opened_again(self):
         for scheme in SCHEMES:

@@ -114,6 +114,7 @@ UNIT_TEST(a_file_that_never_rests_is_loaded_once_a_second)
     struct file_watch *watch = start(10);
     longest_gap_ms = 0;
     took_ms = await_loads(2, write_first);
+    note_write(1); /* the file may have rested since the last write */
     file_watch_stop(watch);
   }
   skip_if_files_rested();
