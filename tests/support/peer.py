@@ -77,6 +77,16 @@ def kill_after(process, seconds=START_SECONDS):
         timer.cancel()
 
 
+def threads_of(pid):
+    """Name, state and processor seconds of each thread: whether a process hangs, or gets no processor."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        name, fields = re.fullmatch(r"\d+ \((.*)\) (.*)\n", (task / "stat").read_text(encoding="utf-8"), re.S).groups()
+        state, *numbers = fields.split()
+        found.append(f"{name} {state} {sum(map(int, numbers[10:12])) / os.sysconf('SC_CLK_TCK'):.2f} s")
+    return ", ".join(found)
+
+
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -156,8 +166,9 @@ class Peer:
             ended = self.process.poll() is not None
             if ended or time.monotonic() > deadline:
                 errors = self.stderr()
+                what = "ended" if ended else f"is not ready ({threads_of(self.pid)})"
                 self.close()
-                raise AssertionError(f"the peer {'ended' if ended else 'is not ready'}: {errors}")
+                raise AssertionError(f"the peer {what}: {errors}")
             time.sleep(0.005)
         return json.loads(self.ready_file.read_text(encoding="utf-8"))
 
