@@ -156,7 +156,8 @@ UNIT_TEST_WITH(delayed_refusals_delay_no_right_key, set_up, tear_down)
     const int64_t begin_ms = clock_now_ms();
     ask(f, "late", ZEROMQ_ZAP_DOMAIN_TCP, "CURVE", unlisted, sizeof unlisted);
     ask(f, "right", ZEROMQ_ZAP_DOMAIN_TCP, "CURVE", listed, sizeof listed);
-    const struct answer first = receive(f), second = receive(f);
+    const struct answer first = receive(f);
+    const struct answer second = receive(f);
     assert_true(clock_now_ms() - begin_ms >= WRONG_EVIDENCE_DELAY_MS);
     is_right_first = strcmp(first.frames[ID], "right") == 0;
     check(is_right_first ? &first : &second, "right", "200", LISTED);
