@@ -447,6 +447,7 @@ const char *principal_refusal_reason(enum principal_refusal refusal)
           "this peer serves its principals only: show a token, or other evidence of its file",
       [PRINCIPAL_WRONG_TOKEN] = "the token is not known",
       [PRINCIPAL_WRONG_CERTIFICATE] = "the client's certificate is expired, revoked or not of the CA",
-      [PRINCIPAL_WRONG_CURVE_KEY] = "the CURVE key is not known"};
+      [PRINCIPAL_WRONG_CURVE_KEY] = "the CURVE key is not known",
+      [PRINCIPAL_AT_LIMIT] = "the principal has as many connections as it may have"};
   return reasons[refusal];
 }

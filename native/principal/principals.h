@@ -74,7 +74,8 @@ enum principal_refusal {
   PRINCIPAL_NOT_KNOWN,   /* there is no evidence, or none that counts */
   PRINCIPAL_WRONG_TOKEN, /* nobody's */
   PRINCIPAL_WRONG_CERTIFICATE,
-  PRINCIPAL_WRONG_CURVE_KEY
+  PRINCIPAL_WRONG_CURVE_KEY,
+  PRINCIPAL_AT_LIMIT /* the principal has as many connections as it may have; not of principals_find */
 };
 
 struct principal_match {

@@ -53,10 +53,11 @@ enum principal_refusal connection_judge(struct connection *connection, const uin
 {
   struct principal_match match;
   const uint64_t generation = principals_generation(connection->limits->principals); /* a reload may follow */
-  error->status = JP_OK;
   enum principal_refusal refusal = find_principal(connection, token, &match);
-  if (refusal != PRINCIPAL_ADMITTED)
+  if (refusal != PRINCIPAL_ADMITTED) {
+    (void)jp_fail(error, JP_DENIED, "%s", principal_refusal_reason(refusal));
     return refusal;
+  }
   struct connection_principal *own = &connection->principal;
   if (match.principal == own->principal) {
     principal_release(match.principal);
@@ -66,7 +67,7 @@ enum principal_refusal connection_judge(struct connection *connection, const uin
   } else {
     (void)principal_fail_limit(match.principal, PRINCIPAL_CONNECTIONS, error);
     principal_release(match.principal);
-    return PRINCIPAL_ADMITTED;
+    return PRINCIPAL_AT_LIMIT;
   }
   own->proof = match.proof;
   own->generation = generation;
@@ -100,7 +101,6 @@ bool connection_has_lost_principal(struct connection *connection)
 enum principal_refusal connection_judge_again(struct connection *connection, struct jp_error *error)
 {
   const struct principals *principals = connection->limits->principals;
-  error->status = JP_OK;
   if (principals == NULL || principals_generation(principals) == connection->principal.generation)
     return PRINCIPAL_ADMITTED;
   const struct connection_principal own = connection->principal; /* connection_judge replaces it */

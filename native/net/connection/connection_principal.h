@@ -11,8 +11,8 @@
 
 /*
  * Judges the evidence of a request: the token (NULL: it has none), and what the connection knows of its client. On
- * PRINCIPAL_ADMITTED the connection is the principal's; JP_LIMIT in error->status: its limit of connections is reached, and
- * the connection is as before; else error->status is JP_OK. The owner.
+ * PRINCIPAL_ADMITTED the connection is the principal's. Else the connection is as before, and *error has the reason for
+ * the client: JP_LIMIT with PRINCIPAL_AT_LIMIT, JP_DENIED otherwise. The owner.
  */
 enum principal_refusal connection_judge(struct connection *connection, const uint8_t token[PRINCIPAL_DIGEST],
                                         struct jp_error *error) JP_MUST_CHECK;

@@ -82,18 +82,30 @@ static enum step write_unauthorized(struct connection *connection, enum principa
   return STEP_ENDS;
 }
 
-/* Refuses the request after its head. */
-static enum step refuse_evidence(struct connection *connection, enum principal_refusal refusal)
+/* error: of connection_judge. */
+static enum step write_refused(struct connection *connection, enum principal_refusal refusal,
+                               const struct jp_error *error)
 {
+  if (refusal == PRINCIPAL_AT_LIMIT)
+    return respond_and_close(connection, 503, error->text);
+  return write_unauthorized(connection, refusal);
+}
+
+/* Refuses the request after its head. error: of connection_judge. */
+static enum step refuse_evidence(struct connection *connection, enum principal_refusal refusal,
+                                 const struct jp_error *error)
+{
+  connection->is_midway = false;
+  if (refusal == PRINCIPAL_AT_LIMIT)
+    return write_refused(connection, refusal, error);
   char address[CLIENT_ADDRESS_TEXT];
   int64_t now_ms = clock_now_ms();
   int64_t delay_ms = wrong_evidence_count(connection->limits->wrong_evidence, &connection->address,
                                           refusal != PRINCIPAL_NOT_KNOWN, now_ms);
-  connection->is_midway = false;
   log_warn_rarely("a request of %s is refused: %s", client_address_write(&connection->address, address),
-                  principal_refusal_reason(refusal));
+                  error->text);
   if (delay_ms == 0)
-    return write_unauthorized(connection, refusal);
+    return write_refused(connection, refusal, error);
   state_of(connection)->refusal = refusal;
   state_of(connection)->refusal_due_ms = now_ms + delay_ms;
   return STEP_DELAYS;
@@ -107,13 +119,7 @@ static enum step judge_request(struct connection *connection, struct text token)
   if (token.data != NULL)
     principal_hash_token(token, digest);
   enum principal_refusal refusal = connection_judge(connection, token.data == NULL ? NULL : digest, &error);
-  if (refusal != PRINCIPAL_ADMITTED)
-    return refuse_evidence(connection, refusal);
-  if (error.status != JP_OK) {
-    connection->is_midway = false;
-    return respond_and_close(connection, 503, error.text);
-  }
-  return STEP_AGAIN;
+  return refusal == PRINCIPAL_ADMITTED ? STEP_AGAIN : refuse_evidence(connection, refusal, &error);
 }
 
 /* Responds with 408 if a request has begun; else the connection is closed without a response. */
@@ -465,12 +471,10 @@ static enum step serve_message(struct connection *connection, struct crew_member
   struct jp_error error = {0};
   if (connection->client == NULL) {
     enum principal_refusal refusal = connection_judge_again(connection, &error);
-    if (refusal != PRINCIPAL_ADMITTED || error.status != JP_OK)
+    if (refusal != PRINCIPAL_ADMITTED) {
       connection->has_message = connection->is_too_long = connection->is_midway = false;
-    if (refusal != PRINCIPAL_ADMITTED)
-      return write_unauthorized(connection, refusal);
-    if (error.status != JP_OK)
-      return respond_and_close(connection, 503, error.text);
+      return write_refused(connection, refusal, &error);
+    }
   }
   if (connection->is_too_long)
     return refuse_too_long(connection, answer);
