@@ -1,7 +1,6 @@
 /* The current policy, and the thread that loads it again when its file changes. */
 #include "policy/policy_source.h"
 
-#include "base/file_watch.h"
 #include "base/log.h"
 
 #include <pthread.h>
@@ -11,7 +10,8 @@
 struct policy_source {
   struct policy_config config;
   pthread_mutex_t swap_lock;
-  pthread_mutex_t reload_lock; /* orders reloads, so that the file that was read last wins */
+  pthread_mutex_t reload_lock; /* orders reloads, so that the file that was read last wins; guards stamp */
+  struct file_stamp stamp;
   _Atomic(struct policy *) current;
 };
 
@@ -34,12 +34,16 @@ enum jp_status policy_source_create(const struct policy_config *config, struct p
                                     struct jp_error *error)
 {
   struct policy *policy;
+  const struct file_stamp stamp =
+      config->file == NULL ? (struct file_stamp){0} : file_stamp_read(config->file);
   *source = NULL;
   enum jp_status status = policy_create(config, &policy, error);
   if (status == JP_OK)
     status = policy_source_create_of(policy, source, error);
-  if (status == JP_OK)
+  if (status == JP_OK) {
     (*source)->config = *config;
+    (*source)->stamp = stamp;
+  }
   return status;
 }
 
@@ -71,11 +75,21 @@ enum jp_status policy_source_reload(struct policy_source *source, struct jp_erro
 {
   struct policy *policy;
   pthread_mutex_lock(&source->reload_lock);
+  if (source->config.file != NULL)
+    source->stamp = file_stamp_read(source->config.file);
   enum jp_status status = policy_create(&source->config, &policy, error);
   if (status == JP_OK)
     policy_source_replace(source, policy);
   pthread_mutex_unlock(&source->reload_lock);
   return status;
+}
+
+struct file_stamp policy_source_stamp(struct policy_source *source)
+{
+  pthread_mutex_lock(&source->reload_lock);
+  const struct file_stamp stamp = source->stamp;
+  pthread_mutex_unlock(&source->reload_lock);
+  return stamp;
 }
 
 void policy_source_replace(struct policy_source *source, struct policy *policy)
@@ -106,12 +120,18 @@ void policy_source_reload_and_log(struct policy_source *source)
 struct policy_watch {
   struct policy_source *source;
   const char *files[2];
+  struct file_stamp stamp; /* from before the watch */
   struct file_watch *watch;
 };
 
 static const char *const *list_file(void *context)
 {
   return ((struct policy_watch *)context)->files;
+}
+
+static const struct file_stamp *list_stamp(void *context)
+{
+  return &((struct policy_watch *)context)->stamp;
 }
 
 static void reload_policy(void *context)
@@ -127,10 +147,12 @@ enum jp_status policy_watch_start(struct policy_source *source, int64_t interval
     return jp_fail_memory(error, NULL);
   made->source = source;
   made->files[0] = source->config.file;
+  made->stamp = policy_source_stamp(source);
   const struct file_watch_config config = {.interval_ms = interval_ms,
                                            .thread_name = "policy-watch",
                                            .what = "RPC policy",
                                            .files = list_file,
+                                           .stamps = list_stamp,
                                            .reload = reload_policy,
                                            .context = made};
   enum jp_status status = file_watch_start(&config, &made->watch, error);

@@ -7,6 +7,7 @@
  *
  * Any thread. A lock is held while a policy is retained or replaced, but not while a file is read.
  */
+#include "base/file_watch.h"
 #include "policy/policy.h"
 
 struct policy_source;
@@ -25,6 +26,9 @@ void policy_source_destroy(struct policy_source *source);
 struct policy *policy_source_take(struct policy_source *source);
 /* False if `policy`, which the caller must hold, is no longer current, or is NULL. Costs one load. */
 bool policy_source_is_current(const struct policy_source *source, const struct policy *policy);
+
+/* What the file was before it was last read. All zero: the source has no file. */
+struct file_stamp policy_source_stamp(struct policy_source *source);
 
 /* Takes the policy, which becomes the current one. */
 void policy_source_replace(struct policy_source *source, struct policy *policy);

@@ -19,21 +19,11 @@
 
 enum { REST_MS = 100, REST_MAX_MS = 1000, EVENTS_BYTES = 4096 };
 
-/* Identifies one state of a file. */
-struct stamp {
-  bool exists;
-  bool is_stream; /* a pipe or the like, which can be read only once and may block */
-  dev_t device;
-  ino_t inode;
-  off_t size;
-  struct timespec modified;
-  struct timespec changed;
-};
-
 struct watched_file {
   char *path;
-  struct stamp loaded; /* of the last load, even if it failed */
-  struct stamp seen;   /* of a change that must stay unmodified before it is loaded; otherwise as `loaded` */
+  struct file_stamp loaded; /* of the last load, even if it failed */
+  struct file_stamp
+      seen; /* of a change that must stay unmodified before it is loaded; otherwise as `loaded` */
 };
 
 struct file_watch {
@@ -50,18 +40,18 @@ struct file_watch {
   int64_t last_changed_ms;
 };
 
-static struct stamp read_stamp(const char *path)
+struct file_stamp file_stamp_read(const char *path)
 {
   struct stat facts;
   if (stat(path, &facts) != 0)
-    return (struct stamp){.exists = false};
-  return (struct stamp){.exists = true,
-                        .is_stream = !S_ISREG(facts.st_mode),
-                        .device = facts.st_dev,
-                        .inode = facts.st_ino,
-                        .size = facts.st_size,
-                        .modified = facts.st_mtim,
-                        .changed = facts.st_ctim};
+    return (struct file_stamp){.exists = false};
+  return (struct file_stamp){.exists = true,
+                             .is_stream = !S_ISREG(facts.st_mode),
+                             .device = facts.st_dev,
+                             .inode = facts.st_ino,
+                             .size = facts.st_size,
+                             .modified = facts.st_mtim,
+                             .changed = facts.st_ctim};
 }
 
 static bool is_same_time(struct timespec a, struct timespec b)
@@ -69,7 +59,7 @@ static bool is_same_time(struct timespec a, struct timespec b)
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool is_same_stamp(const struct stamp *a, const struct stamp *b)
+static bool is_same_stamp(const struct file_stamp *a, const struct file_stamp *b)
 {
   if (!a->exists || !b->exists)
     return a->exists == b->exists;
@@ -91,11 +81,15 @@ static void free_files(struct array *files)
   array_fini(files);
 }
 
-/* Lists the files that the configuration names now, as they are now. False: no memory. */
+/* Lists the files that the configuration names now. False: no memory. */
 static bool list_files(struct file_watch *watch)
 {
-  for (const char *const *path = watch->config.files(watch->config.context); *path != NULL; path++) {
-    struct watched_file file = {.path = strdup(*path), .loaded = read_stamp(*path)};
+  const struct file_watch_config *config = &watch->config;
+  const char *const *files = config->files(config->context);
+  const struct file_stamp *stamps = config->stamps == NULL ? NULL : config->stamps(config->context);
+  for (size_t i = 0; files[i] != NULL; i++) {
+    struct watched_file file = {.path = strdup(files[i]),
+                                .loaded = stamps == NULL ? file_stamp_read(files[i]) : stamps[i]};
     file.seen = file.loaded;
     struct watched_file *added = file.path == NULL ? NULL : array_add(&watch->files, 1);
     if (added == NULL) {
@@ -112,7 +106,7 @@ static void stamp_files(const struct file_watch *watch)
 {
   for (size_t i = 0; i < watch->files.count; i++) {
     struct watched_file *file = file_at(watch, i);
-    file->loaded = file->seen = read_stamp(file->path);
+    file->loaded = file->seen = file_stamp_read(file->path);
   }
 }
 
@@ -167,7 +161,7 @@ static void check_files(struct file_watch *watch)
   bool is_at_rest = true;
   for (size_t i = 0; i < watch->files.count; i++) {
     struct watched_file *file = file_at(watch, i);
-    struct stamp now = read_stamp(file->path);
+    struct file_stamp now = file_stamp_read(file->path);
     if (now.is_stream && file->loaded.is_stream)
       now = file->loaded;
     is_at_rest = is_same_stamp(&now, &file->seen) && is_at_rest;

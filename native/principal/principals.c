@@ -1,6 +1,5 @@
 #include "principal/principals.h"
 
-#include "base/file_watch.h"
 #include "base/log.h"
 
 #include <openssl/crypto.h>
@@ -17,7 +16,8 @@ struct table {
   struct principal **principals;           /* of the entries, held */
   const struct principal_entry *anonymous; /* NULL: none */
   bool has_groups;
-  const char **files; /* all that were read: NULL-terminated */
+  const char **files;        /* all that were read: NULL-terminated */
+  struct file_stamp *stamps; /* of the files, in their order, from before they were read */
 };
 
 struct principals {
@@ -106,23 +106,30 @@ static struct principal *find_named(const struct table *table, const char *name)
   return NULL;
 }
 
+/* stamp: of the principals file. */
 static enum jp_status list_files(const struct principals *principals, struct table *table,
-                                 struct jp_error *error)
+                                 const struct file_stamp *stamp, struct jp_error *error)
 {
   size_t count = 0;
   table->files = arena_calloc(&table->arena, table->document.entry_count + 3, sizeof *table->files);
-  if (table->files == NULL)
+  table->stamps = arena_calloc(&table->arena, table->document.entry_count + 3, sizeof *table->stamps);
+  if (table->files == NULL || table->stamps == NULL)
     return jp_fail_memory(error, NULL);
+  table->stamps[count] = *stamp;
   table->files[count++] = principals->config.file;
-  if (principals->config.policy.file != NULL)
+  if (principals->config.policy.file != NULL) {
+    table->stamps[count] = policy_source_stamp(principals->config.base);
     table->files[count++] = principals->config.policy.file;
+  }
   for (size_t i = 0; i < table->document.entry_count; i++) {
     const char *file = table->document.entries[i].policy;
     bool is_listed = file == NULL;
     for (size_t j = 0; j < count && !is_listed; j++)
       is_listed = strcmp(table->files[j], file) == 0;
-    if (!is_listed)
-      table->files[count++] = file;
+    if (is_listed)
+      continue;
+    table->stamps[count] = file_stamp_read(file);
+    table->files[count++] = file;
   }
   return JP_OK;
 }
@@ -138,10 +145,11 @@ static enum jp_status load_table(const struct principals *principals, struct tab
   if (made == NULL)
     return jp_fail_memory(error, NULL);
   arena_init(&made->arena);
+  const struct file_stamp stamp = file_stamp_read(principals->config.file);
   enum jp_status status = principal_file_load(principals->config.file, &made->arena, &made->document, error);
   size_t count = made->document.entry_count;
   if (status == JP_OK)
-    status = list_files(principals, made, error);
+    status = list_files(principals, made, &stamp, error);
   if (status == JP_OK) {
     made->principals = arena_calloc(&made->arena, count, sizeof(struct principal *));
     *policies = calloc(count, sizeof(struct policy *));
@@ -268,6 +276,11 @@ static const char *const *watched_files(void *context)
   return ((const struct principals *)context)->table->files;
 }
 
+static const struct file_stamp *watched_stamps(void *context)
+{
+  return ((const struct principals *)context)->table->stamps;
+}
+
 static void reload_and_log(void *context)
 {
   struct principals *principals = context;
@@ -287,6 +300,7 @@ enum jp_status principals_watch_start(struct principals *principals, int64_t int
                                            .thread_name = "principals",
                                            .what = "the principals",
                                            .files = watched_files,
+                                           .stamps = watched_stamps,
                                            .reload = reload_and_log,
                                            .context = principals};
   return file_watch_start(&config, &principals->watch, error);

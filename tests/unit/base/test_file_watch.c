@@ -132,6 +132,36 @@ UNIT_TEST(without_an_interval_files_are_loaded_when_that_is_asked_for)
   file_watch_stop(watch);
 }
 
+static struct file_stamp stamps[2];
+
+static const struct file_stamp *list_stamps(void *context)
+{
+  (void)context;
+  return stamps;
+}
+
+/* Between the load and the start of the watch, and while a file is read that is new to the watch. */
+UNIT_TEST(a_change_after_the_stamp_is_loaded)
+{
+  struct file_watch *watch;
+  struct jp_error error = {0};
+  const struct file_watch_config config = {.interval_ms = 10,
+                                           .thread_name = "test-watch",
+                                           .what = "the files",
+                                           .files = list_files,
+                                           .stamps = list_stamps,
+                                           .reload = count_load};
+  for (size_t i = 0; i < COUNT_OF(paths); i++)
+    stamps[i] = file_stamp_read(paths[i]);
+  temporary_file_set(paths[1], "changed before the watch");
+  atomic_store(&loads, 0);
+  assert_int_equal(file_watch_start(&config, &watch, &error), JP_OK);
+  await_loads(1, NULL);
+  usleep(300 * 1000);
+  assert_int_equal(atomic_load(&loads), 1);
+  file_watch_stop(watch);
+}
+
 /* Opening a pipe would wait for a writer. */
 UNIT_TEST(what_is_no_regular_file_any_more_is_not_loaded)
 {

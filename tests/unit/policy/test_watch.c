@@ -74,6 +74,20 @@ UNIT_TEST(a_change_is_seen_when_a_file_is_written_replaced_or_linked)
   rmdir(link_folder);
 }
 
+UNIT_TEST(a_change_between_the_load_and_the_watch_is_seen)
+{
+  struct watched watched;
+  struct jp_error error = {0};
+  const struct policy_config config = {.file = path};
+  temporary_file_set(path, "defaultAction: DENY\n");
+  assert_int_equal(policy_source_create(&config, &watched.source, &error), JP_OK);
+  watched.first = policy_source_take(watched.source);
+  temporary_file_set(path, "defaultAction: ALLOW\n");
+  assert_int_equal(policy_watch_start(watched.source, 10, &watched.watch, &error), JP_OK);
+  await_another(&watched);
+  stop(&watched);
+}
+
 /* Opening the file would wait for a writer, and the end of the watch would wait, too. */
 UNIT_TEST(a_pipe_is_not_read_again)
 {

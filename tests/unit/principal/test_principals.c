@@ -1,9 +1,12 @@
 /* Whose evidence is it, and what a reload changes. */
 #include "principal/principals.h"
 
+#include "base/clock.h"
 #include "tests/unit/temporary_file.h"
 
 #include <sys/stat.h>
+
+enum { SPIN_MS = 60000 };
 
 static char path[] = "/tmp/jpeer-principals-XXXXXX";
 static struct policy_source *base;
@@ -125,6 +128,15 @@ static bool allows(const struct principal *principal)
   return is_allowed;
 }
 
+static void await_generation(uint64_t generation)
+{
+  const int64_t end_ms = clock_now_ms() + SPIN_MS;
+  while (principals_generation(principals) < generation) {
+    assert_true(clock_now_ms() < end_ms);
+    usleep(1000);
+  }
+}
+
 UNIT_TEST_WITH(a_principal_stays_the_same_until_it_is_gone, set_up, tear_down)
 {
   struct principal_match first;
@@ -150,6 +162,24 @@ UNIT_TEST_WITH(a_principal_stays_the_same_until_it_is_gone, set_up, tear_down)
   assert_int_equal(principals_reload(principals, NULL), JP_INVALID);
   check(EVIDENCE(.token = token), PRINCIPAL_ADMITTED, "other");
   principal_release(first.principal);
+}
+
+/* Also one that the principals file names only since a reload. */
+UNIT_TEST_WITH(a_change_before_the_watch_and_of_a_new_file_is_loaded, set_up, tear_down)
+{
+  char policy[sizeof path + sizeof ".yaml"];
+  char text[256];
+  snprintf(policy, sizeof policy, "%s.yaml", path);
+  snprintf(text, sizeof text, "principals:\n  - {name: reader, tokens: [\"" DIGEST(A8) "\"], policy: %s}\n",
+           policy);
+  temporary_file_set(policy, "defaultAction: DENY\n");
+  load(text);
+  assert_int_equal(principals_watch_start(principals, 10, NULL), JP_OK);
+  await_generation(2);
+  temporary_file_set(policy, "defaultAction: ALLOW\n");
+  await_generation(3);
+  principals_watch_stop(principals);
+  unlink(policy);
 }
 
 /* The command line's only preset allows the rest: a preset of an entry must not, where the command line has none. */
