@@ -100,13 +100,8 @@ void policy_source_replace(struct policy_source *source, struct policy *policy)
   policy_destroy(old);
 }
 
-void policy_source_reload_and_log(struct policy_source *source)
+void policy_source_log_reload(struct policy_source *source)
 {
-  struct jp_error error = {0};
-  if (policy_source_reload(source, &error) != JP_OK) {
-    log_error("Failed to reload RPC policy: %s", error.text);
-    return;
-  }
   log_info("RPC policy reloaded: %s", source->config.file);
   struct policy *policy = policy_source_take(source);
   const char *notice = policy_notice(policy);
@@ -136,7 +131,12 @@ static const struct file_stamp *list_stamp(void *context)
 
 static void reload_policy(void *context)
 {
-  policy_source_reload_and_log(((struct policy_watch *)context)->source);
+  struct policy_source *source = ((struct policy_watch *)context)->source;
+  struct jp_error error = {0};
+  if (policy_source_reload(source, &error) == JP_OK)
+    policy_source_log_reload(source);
+  else
+    log_error("Failed to reload RPC policy: %s", error.text);
 }
 
 enum jp_status policy_watch_start(struct policy_source *source, int64_t interval_ms,

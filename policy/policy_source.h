@@ -37,8 +37,8 @@ void policy_source_replace(struct policy_source *source, struct policy *policy);
  * policy stays, and the error is policy_create's. */
 enum jp_status policy_source_reload(struct policy_source *source, struct jp_error *error) JP_MUST_CHECK;
 
-/* The same, and writes lines about the result to the log ("Failed to reload RPC policy: "). */
-void policy_source_reload_and_log(struct policy_source *source);
+/* Writes the lines about a reload to the log: that the policy was replaced, and its notice. */
+void policy_source_log_reload(struct policy_source *source);
 
 /* Loads a policy again when its file changes (base/file_watch.h). If the file is missing or does not load, one line in
  * the log says so, and the policy stays. */

@@ -62,6 +62,15 @@ static struct policy_config choose_config(const struct principals *principals,
   return config;
 }
 
+/* What a reload has made, before any of it is in force. */
+struct load {
+  struct table *table;
+  struct policy *base; /* of the command line */
+  struct file_stamp base_stamp;
+  struct policy **policies; /* one for each entry */
+  struct policy *nothing;   /* denies everything */
+};
+
 /* The thread that loads the principals must not wait for the writer of a pipe. */
 static enum jp_status check_policy_file(const char *path, struct jp_error *error)
 {
@@ -73,12 +82,13 @@ static enum jp_status check_policy_file(const char *path, struct jp_error *error
 }
 
 /* Only `allow` and `preset` are compiled by policy_create with the file's place unknown to it. */
-static enum jp_status make_policy(const struct principals *principals, const struct principal_entry *entry,
-                                  struct policy **policy, struct jp_error *error)
+static enum jp_status make_policy(const struct principals *principals, const struct load *load,
+                                  const struct principal_entry *entry, struct policy **policy,
+                                  struct jp_error *error)
 {
   const struct principals_config *config = &principals->config;
   if (entry->allow == NULL && entry->policy == NULL && entry->presets == NULL) {
-    *policy = policy_source_take(config->base);
+    *policy = policy_retain(load->base);
     return JP_OK;
   }
   const struct policy_config chosen = choose_config(principals, entry);
@@ -107,9 +117,10 @@ static struct principal *find_named(const struct table *table, const char *name)
 }
 
 /* stamp: of the principals file. */
-static enum jp_status list_files(const struct principals *principals, struct table *table,
+static enum jp_status list_files(const struct principals *principals, const struct load *load,
                                  const struct file_stamp *stamp, struct jp_error *error)
 {
+  struct table *table = load->table;
   size_t count = 0;
   table->files = arena_calloc(&table->arena, table->document.entry_count + 3, sizeof *table->files);
   table->stamps = arena_calloc(&table->arena, table->document.entry_count + 3, sizeof *table->stamps);
@@ -118,7 +129,7 @@ static enum jp_status list_files(const struct principals *principals, struct tab
   table->stamps[count] = *stamp;
   table->files[count++] = principals->config.file;
   if (principals->config.policy.file != NULL) {
-    table->stamps[count] = policy_source_stamp(principals->config.base);
+    table->stamps[count] = load->base_stamp;
     table->files[count++] = principals->config.policy.file;
   }
   for (size_t i = 0; i < table->document.entry_count; i++) {
@@ -134,14 +145,25 @@ static enum jp_status list_files(const struct principals *principals, struct tab
   return JP_OK;
 }
 
-/* Loads the file and the policies of its entries. Nothing of the table in force changes: *policies, which the caller
- * frees, has one held policy for each entry. */
-static enum jp_status load_table(const struct principals *principals, struct table **table,
-                                 struct policy ***policies, struct jp_error *error)
+/* The command line's policy is read again with the principals: the first time it is the one that is in force. */
+static enum jp_status load_base(const struct principals *principals, struct load *load,
+                                struct jp_error *error)
 {
-  struct table *made = calloc(1, sizeof *made);
-  *policies = NULL;
-  *table = NULL;
+  const struct principals_config *config = &principals->config;
+  if (principals->table == NULL || config->policy.file == NULL) {
+    load->base = policy_source_take(config->base);
+    load->base_stamp = policy_source_stamp(config->base);
+    return JP_OK;
+  }
+  load->base_stamp = file_stamp_read(config->policy.file);
+  return policy_create(&config->policy, &load->base, error);
+}
+
+/* Loads the file and the policies of its entries into load->table and load->policies. */
+static enum jp_status load_table(const struct principals *principals, struct load *load,
+                                 struct jp_error *error)
+{
+  struct table *made = load->table = calloc(1, sizeof *made);
   if (made == NULL)
     return jp_fail_memory(error, NULL);
   arena_init(&made->arena);
@@ -149,18 +171,18 @@ static enum jp_status load_table(const struct principals *principals, struct tab
   enum jp_status status = principal_file_load(principals->config.file, &made->arena, &made->document, error);
   size_t count = made->document.entry_count;
   if (status == JP_OK)
-    status = list_files(principals, made, &stamp, error);
+    status = list_files(principals, load, &stamp, error);
   if (status == JP_OK) {
     made->principals = arena_calloc(&made->arena, count, sizeof(struct principal *));
-    *policies = calloc(count, sizeof(struct policy *));
-    if (made->principals == NULL || *policies == NULL)
+    load->policies = calloc(count, sizeof(struct policy *));
+    if (made->principals == NULL || load->policies == NULL)
       status = jp_fail_memory(error, NULL);
   }
   for (size_t i = 0; status == JP_OK && i < count; i++) {
     const struct principal_entry *entry = &made->document.entries[i];
-    status = make_policy(principals, entry, &(*policies)[i], error);
+    status = make_policy(principals, load, entry, &load->policies[i], error);
     if (status != JP_OK)
-      (*policies)[i] = NULL;
+      load->policies[i] = NULL;
     if (entry->is_anonymous)
       made->anonymous = entry;
   }
@@ -169,40 +191,31 @@ static enum jp_status load_table(const struct principals *principals, struct tab
     const char *name = made->document.entries[i].name;
     made->principals[i] = principal_retain(find_named(principals->table, name));
     if (made->principals[i] == NULL)
-      status = principal_create(name, policy_retain((*policies)[i]), &made->principals[i], error);
+      status = principal_create(name, policy_retain(load->policies[i]), &made->principals[i], error);
   }
   for (size_t i = 0; i < made->document.listed_count; i++)
     made->has_groups |= made->document.listed[i].kind == PRINCIPAL_BY_GROUP;
-  if (status == JP_OK) {
-    *table = made;
-    return JP_OK;
-  }
-  for (size_t i = 0; *policies != NULL && i < count; i++)
-    policy_destroy((*policies)[i]);
-  free(*policies);
-  *policies = NULL;
-  destroy_table(made);
   return status;
 }
 
-/* Takes the policies. */
+/* Gives the principals of a table what their entries say. Takes the policies. */
 static void give_rights(const struct table *table, struct policy **policies)
 {
   for (size_t i = 0; i < table->document.entry_count; i++) {
     struct principal *principal = table->principals[i];
     const struct principal_entry *entry = &table->document.entries[i];
     policy_source_replace(principal->policies, policies[i]);
+    policies[i] = NULL;
     atomic_store(&principal->is_admin, entry->is_admin);
     for (size_t j = 0; j < PRINCIPAL_LIMITS; j++)
       atomic_store(&principal->quotas[j].max, entry->limits[j]);
   }
-  free(policies);
 }
 
 /* Clients of a principal that is gone are denied everything until their connections are closed. */
 static void end_gone(const struct table *before, const struct table *table, struct policy *nothing)
 {
-  for (size_t i = 0; i < before->document.entry_count; i++) {
+  for (size_t i = 0; before != NULL && i < before->document.entry_count; i++) {
     struct principal *principal = before->principals[i];
     if (find_named(table, principal->name) == principal)
       continue;
@@ -212,34 +225,47 @@ static void end_gone(const struct table *before, const struct table *table, stru
   }
 }
 
+/* Puts what was loaded in force. load->table is the table before; NULL: there was none. */
+static void replace_table(struct principals *principals, struct load *load)
+{
+  struct table *table = load->table;
+  /* Whoever is found before has the old rights, and whoever is found after has those of the new file. */
+  pthread_rwlock_wrlock(&principals->lock);
+  load->table = principals->table;
+  principals->table = table;
+  end_gone(load->table, table, load->nothing);
+  if (load->table != NULL && principals->config.policy.file != NULL)
+    policy_source_replace(principals->config.base, policy_retain(load->base));
+  give_rights(table, load->policies);
+  atomic_fetch_add(&principals->generation, 1);
+  pthread_rwlock_unlock(&principals->lock);
+}
+
 enum jp_status principals_reload(struct principals *principals, struct jp_error *error)
 {
   const struct policy_config denies = {.default_action = POLICY_DENY,
                                        .withheld = principals->config.policy.withheld};
-  struct policy *nothing = NULL;
-  struct policy **policies;
-  struct table *table;
-  enum jp_status status = policy_create(&denies, &nothing, error);
+  struct load load = {0};
+  bool is_first = principals->table == NULL;
+  enum jp_status status = policy_create(&denies, &load.nothing, error);
   if (status == JP_OK)
-    status = load_table(principals, &table, &policies, error);
-  if (status != JP_OK) {
-    policy_destroy(nothing);
-    return status;
+    status = load_base(principals, &load, error);
+  if (status == JP_OK)
+    status = load_table(principals, &load, error);
+  const size_t count = load.table == NULL ? 0 : load.table->document.entry_count;
+  if (status == JP_OK) {
+    replace_table(principals, &load);
+    /* at once: a connection of evidence that was listed until now has the rights of its entry until it is closed */
+    if (!is_first && principals->config.changed != NULL)
+      principals->config.changed(principals->config.context);
   }
-  /* Rights first: whoever is found in the new table has those of the new file. */
-  give_rights(table, policies);
-  pthread_rwlock_wrlock(&principals->lock);
-  struct table *before = principals->table;
-  principals->table = table;
-  pthread_rwlock_unlock(&principals->lock);
-  if (before != NULL)
-    end_gone(before, table, nothing);
-  policy_destroy(nothing);
-  destroy_table(before);
-  atomic_fetch_add(&principals->generation, 1);
-  if (before != NULL && principals->config.changed != NULL)
-    principals->config.changed(principals->config.context);
-  return JP_OK;
+  for (size_t i = 0; load.policies != NULL && i < count; i++)
+    policy_destroy(load.policies[i]);
+  free(load.policies);
+  destroy_table(load.table);
+  policy_destroy(load.base);
+  policy_destroy(load.nothing);
+  return status;
 }
 
 enum jp_status principals_create(const struct principals_config *config, struct principals **principals,
@@ -285,12 +311,13 @@ static void reload_and_log(void *context)
 {
   struct principals *principals = context;
   struct jp_error error = {0};
-  if (principals->config.policy.file != NULL)
-    policy_source_reload_and_log(principals->config.base);
-  if (principals_reload(principals, &error) == JP_OK)
-    log_info("principals reloaded: %s", principals->config.file);
-  else
+  if (principals_reload(principals, &error) != JP_OK) {
     log_error("Failed to reload the principals: %s", error.text);
+    return;
+  }
+  if (principals->config.policy.file != NULL)
+    policy_source_log_reload(principals->config.base);
+  log_info("principals reloaded: %s", principals->config.file);
 }
 
 enum jp_status principals_watch_start(struct principals *principals, int64_t interval_ms,

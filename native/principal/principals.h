@@ -33,7 +33,9 @@ enum jp_status principals_create(const struct principals_config *config, struct 
 /* Retained principals stay valid. NULL is fine. */
 void principals_destroy(struct principals *principals);
 
-/* Loads the file, and all policies. If one of them fails, nothing changes. From one thread at a time. */
+/* Loads the file, and all policies, the command line's included. If one of them fails, nothing changes. Else matches are by
+ * the old file with the old rights, or by the new file with the new ones. A connection whose evidence is listed no more has
+ * the rights of its entry until `changed` has it closed. From one thread at a time. */
 enum jp_status principals_reload(struct principals *principals, struct jp_error *error) JP_MUST_CHECK;
 
 /* Loads the command line's policy and the principals again when one of their files changes, or at principals_watch_reload,

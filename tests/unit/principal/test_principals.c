@@ -33,21 +33,26 @@ static void load(const char *text)
   assert_int_equal(chmod(path, 0600), 0);
 }
 
-static int set_up(void **state)
+static void set_up_with(const struct policy_config *policy)
 {
-  (void)state;
-  const struct policy_config policy = {.presets = "deny-unsafe"};
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   close(fd);
   memset(token, 0xaa, sizeof token);
   memset(certificate, 0xcc, sizeof certificate);
-  assert_int_equal(policy_source_create(&policy, &base, NULL), JP_OK);
+  assert_int_equal(policy_source_create(policy, &base, NULL), JP_OK);
   load(file);
-  const struct principals_config config = {.file = path, .policy = policy, .base = base};
+  const struct principals_config config = {.file = path, .policy = *policy, .base = base};
   struct jp_error error = {0};
   if (principals_create(&config, &principals, &error) != JP_OK)
     fail_msg("%s", error.text);
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  const struct policy_config policy = {.presets = "deny-unsafe"};
+  set_up_with(&policy);
   return 0;
 }
 
@@ -180,6 +185,33 @@ UNIT_TEST_WITH(a_change_before_the_watch_and_of_a_new_file_is_loaded, set_up, te
   await_generation(3);
   principals_watch_stop(principals);
   unlink(policy);
+}
+
+UNIT_TEST(a_reload_changes_the_policy_of_the_command_line_with_the_principals_or_not_at_all)
+{
+  char command_line[sizeof path + sizeof ".base"];
+  snprintf(command_line, sizeof command_line, "%s.base", path);
+  temporary_file_set(command_line, "defaultAction: DENY\n");
+  const struct policy_config policy = {.file = command_line};
+  set_up_with(&policy);
+  struct principal_match match;
+  assert_int_equal(principals_find(principals, EVIDENCE(.token = token), &match), PRINCIPAL_ADMITTED);
+  temporary_file_set(command_line, "defaultAction: ALLOW\n");
+  load("principals: [\n");
+  struct policy *before = policy_source_take(base);
+  assert_int_equal(principals_reload(principals, NULL), JP_INVALID);
+  assert_true(policy_source_is_current(base, before) && !allows(match.principal));
+  load(file);
+  assert_int_equal(principals_reload(principals, NULL), JP_OK);
+  assert_true(!policy_source_is_current(base, before) && allows(match.principal));
+  temporary_file_set(command_line, "defaultAction: [\n");
+  load("principals:\n  - {name: other, unix-users: [1]}\n");
+  assert_int_equal(principals_reload(principals, NULL), JP_INVALID);
+  assert_true(allows(match.principal) && !principal_is_gone(match.principal));
+  policy_destroy(before);
+  principal_release(match.principal);
+  unlink(command_line);
+  tear_down(NULL);
 }
 
 /* The command line's only preset allows the rest: a preset of an entry must not, where the command line has none. */
