@@ -275,7 +275,12 @@ enum jp_status principals_create(const struct principals_config *config, struct 
   if (made == NULL)
     return jp_fail_memory(error, NULL);
   made->config = *config;
-  pthread_rwlock_init(&made->lock, NULL);
+  pthread_rwlockattr_t attributes;
+  pthread_rwlockattr_init(&attributes);
+  /* A flood of wrong tokens must not keep a reload waiting. No function takes the lock twice. */
+  pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+  pthread_rwlock_init(&made->lock, &attributes);
+  pthread_rwlockattr_destroy(&attributes);
   enum jp_status status = principals_reload(made, error);
   if (status == JP_OK)
     *principals = made;
@@ -350,7 +355,7 @@ void principals_watch_stop(struct principals *principals)
 
 uint64_t principals_generation(const struct principals *principals)
 {
-  return atomic_load_explicit(&principals->generation, memory_order_relaxed);
+  return atomic_load_explicit(&principals->generation, memory_order_acquire);
 }
 
 bool principals_have_anonymous(struct principals *principals)

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "tests/unit/temporary_file.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 enum { SPIN_MS = 60000 };
@@ -167,6 +169,46 @@ UNIT_TEST_WITH(a_principal_stays_the_same_until_it_is_gone, set_up, tear_down)
   assert_int_equal(principals_reload(principals, NULL), JP_INVALID);
   check(EVIDENCE(.token = token), PRINCIPAL_ADMITTED, "other");
   principal_release(first.principal);
+}
+
+static atomic_bool is_over;
+
+/* Ends at a deadline, too, so that a reload that waits for its end returns late. context: the deadline. */
+static void *flood(void *context)
+{
+  const uint8_t wrong[PRINCIPAL_DIGEST] = {1};
+  const struct principal_evidence evidence = {.token = wrong};
+  struct principal_match match;
+  while (!atomic_load(&is_over) && clock_now_ms() < *(const int64_t *)context)
+    assert_int_equal(principals_find(principals, &evidence, &match), PRINCIPAL_WRONG_TOKEN);
+  return NULL;
+}
+
+UNIT_TEST_WITH(a_flood_of_wrong_tokens_keeps_no_reload_waiting, set_up, tear_down)
+{
+  enum { THREADS = 8, RELOADS = 3, TOKENS = 5000, LINE = 80, WAIT_MS = 20000 };
+  pthread_t threads[THREADS];
+  char *text = malloc(LINE * (size_t)(TOKENS + 2));
+  assert_non_null(text);
+  int length = sprintf(text, "principals:\n  - name: many\n    tokens:\n");
+  for (int i = 0; i < TOKENS; i++)
+    length += sprintf(text + length, "      - sha256:%064x\n", i);
+  load(text); /* each comparison of a token holds the lock for a while */
+  free(text);
+  assert_int_equal(principals_reload(principals, NULL), JP_OK);
+  atomic_store(&is_over, false);
+  int64_t end_ms = clock_now_ms() + WAIT_MS;
+  for (size_t i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, flood, &end_ms), 0);
+  enum jp_status status = JP_OK;
+  for (int i = 0; status == JP_OK && i < RELOADS; i++)
+    status = principals_reload(principals, NULL);
+  const bool is_late = clock_now_ms() >= end_ms;
+  atomic_store(&is_over, true);
+  for (size_t i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  assert_int_equal(status, JP_OK);
+  assert_false(is_late);
 }
 
 /* Also one that the principals file names only since a reload. */
