@@ -6,17 +6,20 @@ import json
 import os
 import re
 import select
+import signal
 import socket
 import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import websockets
+import websockets.exceptions
 
 from support import certificates, shm
 from support.callback_client import CallbackClient
@@ -708,6 +711,37 @@ class Reload(Principals):
         self.assertEqual(response.status, 401)
         eventually(lambda: "sleep" not in bob.control("calls")["value"], "the end of the call")
         self.assertEqual(kept.call("java.util.ArrayList", "size", on=ref), "0")
+
+    def test_whoever_comes_in_during_a_reload_is_judged_by_the_new_file(self):
+        alice = FILE.replace("connections: 3", "connections: 5000")
+        anna = alice.replace("name: alice", "name: anna")
+        self.serve(alice)
+        opened, ended = [], threading.Event()
+
+        def come_in():
+            while not ended.is_set():
+                with contextlib.suppress(websockets.exceptions.WebSocketException):  # closed in its handshake
+                    opened.append(self.websocket(ALICE))
+        with ThreadPoolExecutor(8) as pool:
+            comers = [pool.submit(come_in) for _ in range(8)]
+            for number in range(21):
+                self.write(alice if number % 2 else anna)
+                self.peer.send_signal(signal.SIGHUP)
+                time.sleep(0.1)
+            eventually(lambda: self.status("-H", "Authorization: Bearer " + ALICE) == "anna", "the last reload")
+            ended.set()
+            for comer in comers:
+                comer.result()
+        self.assertGreater(len(opened), 100)
+
+        def is_of_the_new_file(client):
+            try:
+                return whoami(client)["principal"] == "anna"
+            except websockets.exceptions.ConnectionClosed as closed:
+                self.assertEqual(closed.code, 1008)
+                return True
+        for client in opened:
+            eventually(lambda client=client: is_of_the_new_file(client), "the end of a client of the old file")
 
     def test_sessions_of_the_gone_end(self):
         self.serve()

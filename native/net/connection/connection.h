@@ -149,7 +149,8 @@ struct connection_principal {
   struct principal_proof proof;
   bool has_token;
   uint8_t token[PRINCIPAL_DIGEST]; /* its hash, to judge it again after a reload */
-  uint64_t generation;             /* of the principals when the evidence was judged */
+  /* Of the principals, from before the evidence was last judged. During a call the watcher writes it, under the lock. */
+  uint64_t generation;
 };
 
 struct connection {

@@ -89,12 +89,15 @@ bool connection_has_lost_principal(struct connection *connection)
 {
   struct connection_principal *own = &connection->principal;
   struct principal_match match;
-  if (own->principal == NULL)
+  const uint64_t generation = principals_generation(connection->limits->principals); /* a reload may follow */
+  if (own->principal == NULL || own->generation == generation)
     return false;
   if (find_principal(connection, own->has_token ? own->token : NULL, &match) != PRINCIPAL_ADMITTED)
     return true;
   bool is_other = match.principal != own->principal;
   principal_release(match.principal);
+  if (!is_other)
+    own->generation = generation; /* the next tick need not compare its evidence again */
   return is_other;
 }
 

@@ -443,12 +443,11 @@ static bool check_principal(struct connection *connection, struct crew_member *w
   return is_checked;
 }
 
-/* True: some could not be checked, so call it again soon. */
-static bool check_principals(struct connection_table *table, struct crew_member *watcher, size_t place_count)
+/* generation: of the principals, from before place_count was read: whoever was judged before that generation has one of
+ * these places. True: some could not be checked, so call it again soon. */
+static bool check_principals(struct connection_table *table, struct crew_member *watcher, size_t place_count,
+                             uint64_t generation)
 {
-  if (table->limits.principals == NULL)
-    return false;
-  uint64_t generation = principals_generation(table->limits.principals);
   bool is_complete = true;
   if (generation == table->checked)
     return false;
@@ -461,6 +460,8 @@ static bool check_principals(struct connection_table *table, struct crew_member 
 
 int64_t connection_table_tick(struct connection_table *table, struct crew_member *watcher, int64_t now_ms)
 {
+  const struct principals *principals = table->limits.principals;
+  const uint64_t generation = principals == NULL ? table->checked : principals_generation(principals);
   pthread_mutex_lock(&table->lock);
   size_t count = table->chunk_count;
   pthread_mutex_unlock(&table->lock);
@@ -470,7 +471,7 @@ int64_t connection_table_tick(struct connection_table *table, struct crew_member
     int64_t next_ms = check_chunk(table, table->chunks[i], watcher, draining ? INT64_MAX : now_ms, now_ms);
     first_ms = next_ms < first_ms ? next_ms : first_ms;
   }
-  bool has_unchecked = check_principals(table, watcher, count * CHUNK_PLACES);
+  bool has_unchecked = check_principals(table, watcher, count * CHUNK_PLACES, generation);
   return share_input(table, watcher, count * CHUNK_PLACES, now_ms) || has_unchecked ? now_ms : first_ms;
 }
 
