@@ -105,7 +105,7 @@ static enum step refuse_evidence(struct connection *connection, enum principal_r
   log_warn_rarely("a request of %s is refused: %s", client_address_write(&connection->address, address),
                   error->text);
   if (delay_ms == 0)
-    return write_refused(connection, refusal, error);
+    return write_unauthorized(connection, refusal);
   state_of(connection)->refusal = refusal;
   state_of(connection)->refusal_due_ms = now_ms + delay_ms;
   return STEP_DELAYS;
