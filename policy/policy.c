@@ -462,6 +462,8 @@ enum jp_status policy_create(const struct policy_config *config, struct policy *
     *policy = made;
   else
     policy_destroy(made);
+  if (status != JP_OK && error != NULL)
+    text_hide_tokens(error->text);
   return status;
 }
 

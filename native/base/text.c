@@ -131,6 +131,21 @@ void text_mark_cut(char *out, size_t size)
   memcpy(out + kept.len, dots, sizeof dots);
 }
 
+void text_hide_tokens(char *text)
+{
+  static const char mark[] = "jp_";
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  enum { MARK = sizeof mark - 1, SECRET_MIN = 16, DOTS = 3 };
+  for (char *at = text; (at = strstr(at, mark)) != NULL;) {
+    at += MARK;
+    const size_t length = strspn(at, digits);
+    if (length < SECRET_MIN)
+      continue;
+    memcpy(at, "...", DOTS);
+    memmove(at + DOTS, at + length, strlen(at + length) + 1);
+  }
+}
+
 size_t text_format_va(char *out, size_t size, const char *format, va_list args)
 {
   int wanted = vsnprintf(out, size, format, args);

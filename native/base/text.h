@@ -105,6 +105,10 @@ size_t text_format_va(char *out, size_t size, const char *format, va_list args)
  * have no room for three more, "..." replaces the last characters. */
 void text_mark_cut(char *out, size_t size);
 
+/* Replaces each token (docs/security.md, "Tokens") of a NUL-terminated text by "jp_...". For texts that quote files, into
+ * which a token may have been pasted: a token is never logged. A token that was cut counts from 16 characters on. */
+void text_hide_tokens(char *text);
+
 /* The number of UTF-16 units that the well-formed WTF-8 t becomes. */
 size_t text_utf16_length(struct text t);
 /* Writes text_utf16_length(t) units, at most t.len, to out and returns their number. A pair of surrogates in

@@ -103,6 +103,7 @@ int subcommand_token(char *const *args, size_t arg_count)
     print_help(stdout);
   else if (make_token(&options, name, &error) != JP_OK)
     code = EXIT_RUN_TIME;
+  text_hide_tokens(error.text);
   if (code != EXIT_GOOD)
     fprintf(stderr, "jpeer token: %s\n", error.text);
   return code;

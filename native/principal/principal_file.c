@@ -466,6 +466,11 @@ static enum jp_status read_name(struct reader *reader, const struct policy_node 
   if (!is_name(value->text))
     return fail_at(reader, value->line, value->column,
                    "a name has 1 to %d bytes, without blanks, quotes and backslashes", PRINCIPAL_NAME_MAX);
+  char shown[PRINCIPAL_NAME_MAX + 1];
+  snprintf(shown, sizeof shown, "%.*s", TEXT_ARGS(value->text));
+  text_hide_tokens(shown);
+  if (!text_equal(value->text, text_of(shown)))
+    return fail_at(reader, value->line, value->column, "a name is shown to others, and this one is a token");
   if (text_equal(value->text, TEXT("owner")))
     return fail_at(reader, value->line, value->column, "owner is the principal of a peer without this file");
   const struct principal_entry *entries = reader->entries.items;
@@ -620,6 +625,8 @@ enum jp_status principal_file_parse(struct text yaml, const char *name, struct a
   }
   array_fini(&reader.entries);
   array_fini(&reader.listed);
+  if (status != JP_OK)
+    text_hide_tokens(reader.error->text);
   return status;
 }
 

@@ -265,6 +265,8 @@ enum jp_status principals_reload(struct principals *principals, struct jp_error 
   destroy_table(load.table);
   policy_destroy(load.base);
   policy_destroy(load.nothing);
+  if (status != JP_OK && error != NULL)
+    text_hide_tokens(error->text);
   return status;
 }
 

@@ -773,12 +773,16 @@ class Reload(Principals):
                 (FILE.replace("limits:", "limits: ["), 0o600, r"people\.yaml:\d+:\d+: not YAML"),
                 (FILE.replace('"jdk:java.lang.Math"', '"java.lang.*"'), 0o600, "matches classes of the JDK"),
                 (FILE, 0o660, "others than its owner may write it"),
+                (FILE.replace('"jdk:java.lang.Math"', f'"{ALICE} x"'), 0o600, r"'jp_\.\.\. x'.* has a blank"),
+                (FILE.replace("allow:", f"policy: {ALICE} #"), 0o600, r"jp_\.\.\.: No such file"),
+                (FILE.replace("allow:", f"preset: [{ALICE}] #"), 0o600, r"'jp_\.\.\.'"),
                 (FILE.replace("allow:", "policy: pipe\n    preset: [deny-files] #"), 0o600, "pipe: no regular file"))):
             self.write(text, mode)
             eventually(lambda expected=expected: re.search("Failed to reload the principals: .*" + expected,
                                                            peer.stderr()), expected)
             self.assertEqual(self.status("-H", "Authorization: Bearer " + ALICE), "alice")
             self.assertEqual(peer.stderr().count("Failed to reload the principals"), number + 1)
+        self.assertNotIn(ALICE, peer.stderr())
 
     def test_policies_of_entries_are_watched(self):
         policy = self.file.with_name("bob.yaml")

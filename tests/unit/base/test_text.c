@@ -3,6 +3,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
+
 UNIT_TEST(compares_bytes_and_lengths)
 {
   assert_true(text_equal(TEXT("a\0b"), TEXT("a\0b")));
@@ -160,6 +162,27 @@ UNIT_TEST(marks_a_shortened_text_with_dots)
   memcpy(out, "123456789", sizeof out);
   text_mark_cut(out, sizeof out);
   assert_string_equal(out, "123456...");
+}
+
+UNIT_TEST(hides_tokens)
+{
+  static const struct {
+    const char *text;
+    const char *expected;
+  } cases[] = {
+      {"", ""},
+      {"jp_", "jp_"},
+      {"a jp_client_of_x and jp_", "a jp_client_of_x and jp_"},
+      {"'jp_AbC-_6789012345678901234567890123456789012': no user", "'jp_...': no user"},
+      {"jp_0123456789abcdef,xjp_0123456789abcdef", "jp_...,xjp_..."},
+      {"jp_jp_0123456789abcdef", "jp_..."},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[100];
+    snprintf(text, sizeof text, "%s", cases[i].text);
+    text_hide_tokens(text);
+    assert_string_equal(text, cases[i].expected);
+  }
 }
 
 UNIT_MAIN

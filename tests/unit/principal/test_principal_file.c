@@ -96,4 +96,33 @@ UNIT_TEST(errors_name_line_and_column)
   }
 }
 
+/* Wherever it was pasted. */
+UNIT_TEST(no_error_has_a_token)
+{
+#define TOKEN "jp_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
+  static const char *const cases[] = {
+      "- [" TOKEN,
+      TOKEN ": []\n",
+      "principals: !" TOKEN " []\n",
+      "principals: *" TOKEN "\n",
+      "principals: {" TOKEN "\n",
+      "principals:\n  - {name: " TOKEN ", unix-users: [1]}\n",
+      ENTRY(", tokens: [" TOKEN "]"),
+      ENTRY(", certificates: [" TOKEN "]"),
+      ENTRY(", unix-groups: [" TOKEN "]"),
+      ENTRY(", " TOKEN ": 1"),
+      ENTRY(", tokens: " TOKEN),
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct arena arena;
+    struct principal_document document;
+    struct jp_error error = {0};
+    arena_init(&arena);
+    assert_int_equal(principal_file_parse(text_of(cases[i]), "f", &arena, &document, &error), JP_INVALID);
+    if (strstr(error.text, "jp_0123456789abcdef") != NULL)
+      fail_msg("%s", error.text);
+    arena_fini(&arena);
+  }
+}
+
 UNIT_MAIN
