@@ -26,18 +26,19 @@ struct session_queue {
   struct rpc_session *last;
 };
 
-/* A session without a holder is in the queue of rpc_sessions and, if is_passing, also in the queue of its
- * address. */
-enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, SESSION_LINES };
+/* A session without a holder is in the queue of rpc_sessions and, if is_passing, also in the queues of its
+ * groups. */
+enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, LINE_OF_PRINCIPAL, SESSION_LINES };
 
-/* A client's address: an entry while a session points to it. Entries are found, made and released under
- * the lock; a holder may count without the lock. */
-struct session_address {
-  struct session_address *next; /* in its bucket */
+/* The sessions that share a limit: those of a client's address, or those of a principal. An entry while a session points
+ * to it. Entries are found, made and released under the lock; a holder may count without the lock. */
+struct session_group {
+  struct session_group *next; /* in its bucket */
   uint64_t hash;
   size_t holders;
-  _Atomic size_t sessions; /* with objects */
+  _Atomic size_t sessions; /* with objects; of an address. A principal has a quota */
   struct session_queue passing;
+  uint32_t principal; /* its number; 0: the group of an address */
   struct rpc_address address;
 };
 
@@ -49,8 +50,9 @@ struct rpc_session {
   } lines[SESSION_LINES];
   struct rpc_sessions *sessions;
   struct jvm_objects *objects;
-  _Atomic uint64_t calls;                    /* of clients that have released it; used without the lock */
-  _Atomic(struct session_address *) address; /* held; NULL before the first object */
+  _Atomic uint64_t calls;                  /* of clients that have released it; used without the lock */
+  _Atomic(struct session_group *) address; /* held; NULL before the first object */
+  struct session_group *of_principal;      /* set before address, and held as long; NULL also for owner */
   struct rpc_session_maker maker;
   bool is_passing; /* only the message that made it has used it, whether or not it is held */
   bool is_idle;    /* in its queues; a session that is neither held nor idle has ended */
@@ -98,7 +100,7 @@ struct rpc_sessions {
   struct rpc_session **buckets; /* by key */
   size_t bucket_count;          /* a power of two; of both tables */
   uint32_t *last_refs;          /* LAST_REFS: see find_last_ref */
-  struct session_address **addresses;
+  struct session_group **groups;
   struct session_queue idle;
   struct session_queue passing; /* idle passing sessions */
   struct rpc_session *dead;     /* ended; the sweeper destroys them */
@@ -202,41 +204,65 @@ static void remove_from_table(struct rpc_sessions *sessions, struct rpc_session 
     *kept = last;
 }
 
-/* ---- addresses ---- */
+/* ---- groups ---- */
 
-static struct session_address **bucket_of_address(const struct rpc_sessions *sessions, uint64_t hash)
+static struct session_group **bucket_of_group(const struct rpc_sessions *sessions, uint64_t hash)
 {
-  return &sessions->addresses[hash & (sessions->bucket_count - 1)];
+  return &sessions->groups[hash & (sessions->bucket_count - 1)];
+}
+
+static uint64_t hash_group(const struct rpc_sessions *sessions, const struct rpc_address *address,
+                           uint32_t principal)
+{
+  return principal == 0 ? hash_bytes(sessions, address->bytes, address->length)
+                        : hash_bytes(sessions, (const uint8_t *)&principal, sizeof principal);
 }
 
 /* NULL: no session has counted for it. */
-static struct session_address *find_entry(const struct rpc_sessions *sessions,
-                                          const struct rpc_address *address, uint64_t hash)
+static struct session_group *find_group(const struct rpc_sessions *sessions,
+                                        const struct rpc_address *address, uint32_t principal, uint64_t hash)
 {
-  struct session_address *entry = *bucket_of_address(sessions, hash);
-  while (entry != NULL && !(entry->address.length == address->length &&
-                            memcmp(entry->address.bytes, address->bytes, address->length) == 0))
-    entry = entry->next;
-  return entry;
+  struct session_group *group = *bucket_of_group(sessions, hash);
+  while (group != NULL &&
+         !(group->principal == principal &&
+           (principal != 0 || (group->address.length == address->length &&
+                               memcmp(group->address.bytes, address->bytes, address->length) == 0))))
+    group = group->next;
+  return group;
 }
 
-/* Holds the entry of the address until end_session; makes the entry if it does not exist. NULL: no memory. */
-static struct session_address *hold_address(struct rpc_sessions *sessions, const struct rpc_address *address,
-                                            uint64_t hash)
+/* Holds the group of the principal, or of the address if principal is 0, until release_group; makes the group if it does
+ * not exist. NULL: no memory. */
+static struct session_group *hold_group(struct rpc_sessions *sessions, const struct rpc_address *address,
+                                        uint32_t principal)
 {
-  struct session_address **bucket = bucket_of_address(sessions, hash);
-  struct session_address *entry = find_entry(sessions, address, hash);
-  if (entry == NULL) {
-    entry = calloc(1, sizeof *entry);
-    if (entry == NULL)
+  const uint64_t hash = hash_group(sessions, address, principal);
+  struct session_group **bucket = bucket_of_group(sessions, hash);
+  struct session_group *group = find_group(sessions, address, principal, hash);
+  if (group == NULL) {
+    group = calloc(1, sizeof *group);
+    if (group == NULL)
       return NULL;
-    entry->hash = hash;
-    entry->address = *address;
-    entry->next = *bucket;
-    *bucket = entry;
+    group->hash = hash;
+    group->principal = principal;
+    group->address = *address;
+    group->next = *bucket;
+    *bucket = group;
   }
-  entry->holders++;
-  return entry;
+  group->holders++;
+  return group;
+}
+
+/* NULL is fine. */
+static void release_group(struct rpc_sessions *sessions, struct session_group *group)
+{
+  if (group == NULL || --group->holders > 0)
+    return;
+  struct session_group **link = bucket_of_group(sessions, group->hash);
+  while (*link != group)
+    link = &(*link)->next;
+  *link = group->next;
+  free(group);
 }
 
 /* Increments the counter. False: the counter is `most` already. Called without the lock. */
@@ -264,13 +290,6 @@ static int64_t find_expiry(const struct rpc_sessions *sessions, const struct rpc
 static struct session_queue *queue_of(struct rpc_sessions *sessions, const struct rpc_session *session)
 {
   return session->is_passing ? &sessions->passing : &sessions->idle;
-}
-
-/* NULL: the session belongs to no queue of an address. An idle session has objects, and therefore an
- * address. */
-static struct session_queue *queue_of_address(struct rpc_session *session)
-{
-  return session->is_passing ? &atomic_load(&session->address)->passing : NULL;
 }
 
 static void queue_remove(struct session_queue *queue, struct rpc_session *session, enum session_line line)
@@ -302,16 +321,17 @@ static void leave_idle(struct rpc_sessions *sessions, struct rpc_session *sessio
 {
   if (!session->is_idle)
     return;
-  struct session_queue *of_address = queue_of_address(session);
   queue_remove(queue_of(sessions, session), session, LINE_OF_ALL);
-  if (of_address != NULL)
-    queue_remove(of_address, session, LINE_OF_ADDRESS);
+  if (session->is_passing)
+    queue_remove(&atomic_load(&session->address)->passing, session, LINE_OF_ADDRESS);
+  if (session->is_passing && session->of_principal != NULL)
+    queue_remove(&session->of_principal->passing, session, LINE_OF_PRINCIPAL);
   session->is_idle = false;
 }
 
+/* The session has objects, and therefore an address. */
 static void become_idle(struct rpc_sessions *sessions, struct rpc_session *session, int64_t now_ms)
 {
-  struct session_queue *of_address = queue_of_address(session);
   session->is_idle = true;
   session->idle_since = now_ms;
   int64_t expiry = find_expiry(sessions, session);
@@ -320,8 +340,10 @@ static void become_idle(struct rpc_sessions *sessions, struct rpc_session *sessi
     pthread_cond_signal(&sessions->changed);
   }
   queue_append(queue_of(sessions, session), session, LINE_OF_ALL);
-  if (of_address != NULL)
-    queue_append(of_address, session, LINE_OF_ADDRESS);
+  if (session->is_passing)
+    queue_append(&atomic_load(&session->address)->passing, session, LINE_OF_ADDRESS);
+  if (session->is_passing && session->of_principal != NULL)
+    queue_append(&session->of_principal->passing, session, LINE_OF_PRINCIPAL);
 }
 
 /* ---- counting sessions with objects ---- */
@@ -344,14 +366,9 @@ static void end_session(struct rpc_sessions *sessions, struct rpc_session *sessi
   if (jvm_objects_count(session->objects) > 0)
     count_down(session);
   jvm_objects_set_owner(session->objects, NULL, NULL);
-  struct session_address *address = atomic_load(&session->address);
-  if (address != NULL && --address->holders == 0) {
-    struct session_address **link = bucket_of_address(sessions, address->hash);
-    while (*link != address)
-      link = &(*link)->next;
-    *link = address->next;
-    free(address);
-  }
+  release_group(sessions, atomic_load(&session->address));
+  release_group(sessions, session->of_principal);
+  session->of_principal = NULL;
   atomic_store(&session->address, NULL);
 }
 
@@ -368,20 +385,27 @@ static void destroy_session(struct rpc_session *session, struct jvm_thread *thre
   free_session(session);
 }
 
-/* Finds the entry of the session's address, which the session holds from now on. NULL: no memory. */
-static struct session_address *find_address(struct rpc_session *session)
+/* Finds the groups of the session, which the session holds from now on. Returns that of the address; NULL: no memory. */
+static struct session_group *find_groups(struct rpc_session *session)
 {
-  struct session_address *address = atomic_load(&session->address);
+  struct session_group *address = atomic_load(&session->address);
   if (address != NULL)
     return address;
   struct rpc_sessions *sessions = session->sessions;
-  const struct rpc_address *from = &session->maker.address;
-  uint64_t hash = hash_bytes(sessions, from->bytes, from->length);
+  const struct rpc_session_maker *maker = &session->maker;
+  const uint32_t principal = principal_number(maker->principal);
+  struct session_group *of_principal = NULL;
   pthread_mutex_lock(&sessions->lock);
-  address = atomic_load(&session->address); /* another thread has set the address */
+  address = atomic_load(&session->address); /* another thread has found the groups */
   if (address == NULL) {
-    address = hold_address(sessions, from, hash);
-    atomic_store(&session->address, address);
+    if (principal == 0 || (of_principal = hold_group(sessions, &maker->address, principal)) != NULL)
+      address = hold_group(sessions, &maker->address, 0);
+    if (address != NULL) {
+      session->of_principal = of_principal;
+      atomic_store(&session->address, address);
+    } else {
+      release_group(sessions, of_principal);
+    }
   }
   pthread_mutex_unlock(&sessions->lock);
   return address;
@@ -401,34 +425,17 @@ static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue
   return oldest != NULL;
 }
 
-/* Ends the first passing session of the principal. False: there is none among those that have been idle the longest. */
-static bool end_oldest_of(struct rpc_sessions *sessions, const struct principal *principal,
-                          struct jvm_thread *thread)
-{
-  enum { SEARCHED = 10000 };
-  pthread_mutex_lock(&sessions->lock);
-  struct rpc_session *oldest = sessions->passing.first;
-  for (size_t i = 0; oldest != NULL && oldest->maker.principal != principal; i++)
-    oldest = i < SEARCHED ? oldest->lines[LINE_OF_ALL].after : NULL;
-  if (oldest != NULL)
-    end_session(sessions, oldest);
-  pthread_mutex_unlock(&sessions->lock);
-  if (oldest != NULL)
-    destroy_session(oldest, thread);
-  return oldest != NULL;
-}
-
 /* jvm_objects_owner.enter */
 static enum jp_status count_session(void *context, struct jvm_thread *thread, struct jp_error *error)
 {
   struct rpc_session *session = context;
   struct rpc_sessions *sessions = session->sessions;
-  struct session_address *address = find_address(session);
+  struct session_group *address = find_groups(session);
   if (address == NULL)
     return jp_fail_memory(error, NULL);
   struct principal *principal = session->maker.principal;
   while (!principal_enter(principal, PRINCIPAL_SESSIONS)) {
-    if (!end_oldest_of(sessions, principal, thread))
+    if (!end_oldest(sessions, &session->of_principal->passing, thread))
       return principal_fail_limit(principal, PRINCIPAL_SESSIONS, error);
   }
   while (!count_up(&address->sessions, sessions->limits.per_address_max)) {
@@ -858,15 +865,15 @@ static void free_tables(struct rpc_sessions *sessions)
       next = session->next;
       free_session(session);
     }
-    for (struct session_address *address = sessions->addresses == NULL ? NULL : sessions->addresses[i], *next;
-         address != NULL; address = next) {
-      next = address->next;
-      free(address);
+    for (struct session_group *group = sessions->groups == NULL ? NULL : sessions->groups[i], *next;
+         group != NULL; group = next) {
+      next = group->next;
+      free(group);
     }
   }
   free(sessions->buckets);
   free(sessions->last_refs);
-  free(sessions->addresses);
+  free(sessions->groups);
 }
 
 static enum jp_status make_tables(struct rpc_sessions *sessions)
@@ -876,8 +883,8 @@ static enum jp_status make_tables(struct rpc_sessions *sessions)
     sessions->bucket_count *= 2;
   sessions->buckets = calloc(sessions->bucket_count, sizeof(struct rpc_session *));
   sessions->last_refs = calloc(LAST_REFS, sizeof *sessions->last_refs);
-  sessions->addresses = calloc(sessions->bucket_count, sizeof(struct session_address *));
-  if (sessions->buckets != NULL && sessions->last_refs != NULL && sessions->addresses != NULL)
+  sessions->groups = calloc(sessions->bucket_count, sizeof(struct session_group *));
+  if (sessions->buckets != NULL && sessions->last_refs != NULL && sessions->groups != NULL)
     return JP_OK;
   free_tables(sessions);
   return JP_NO_MEMORY;
@@ -932,10 +939,10 @@ size_t rpc_sessions_count(struct rpc_sessions *sessions)
 
 size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address)
 {
-  uint64_t hash = hash_bytes(sessions, address->bytes, address->length);
+  uint64_t hash = hash_group(sessions, address, 0);
   pthread_mutex_lock(&sessions->lock);
-  const struct session_address *entry = find_entry(sessions, address, hash);
-  size_t count = entry == NULL ? 0 : atomic_load_explicit(&entry->sessions, memory_order_relaxed);
+  const struct session_group *group = find_group(sessions, address, 0, hash);
+  size_t count = group == NULL ? 0 : atomic_load_explicit(&group->sessions, memory_order_relaxed);
   pthread_mutex_unlock(&sessions->lock);
   return count;
 }

@@ -10,9 +10,9 @@
  *
  * A session counts against the limits while it has objects. Holding a session without objects is free, and
  * fails only for lack of memory. Its first object fails if the address of its maker has sessions-per-address
- * already, if its principal has as many as it may have, or if there are sessions-max in all, unless a passing session can end to make room. A passing
- * session is one that only one message has used: an HTTP request, or a ZeroMQ message that names a session.
- * The oldest one ends first.
+ * already, if its principal has as many as it may have, or if there are sessions-max in all, unless a passing
+ * session can end to make room. A passing session is one that only one message has used: an HTTP request, or a
+ * ZeroMQ message that names a session. The oldest one ends first.
  *
  * A new session of a key continues the numbers of the last session of that key, so that a ref of an ended
  * session never names an object of a later session.

@@ -194,6 +194,40 @@ UNIT_TEST_WITH(test_sessions_of_one_request_end_for_their_address, set_up, tear_
   release_session(sessions, held, 0);
 }
 
+/* However many sessions of others have been idle for longer. */
+UNIT_TEST(test_sessions_of_one_request_end_for_their_principal)
+{
+  enum { OTHERS = 11000, ROOM = OTHERS + 2 };
+  const struct rpc_session_limits limits = {
+      .sessions_max = ROOM, .per_address_max = ROOM, .max_objects = 10, .ttl_ms = TTL_MS};
+  struct rpc_session_maker own = {.address = request.address, .is_passing = true};
+  struct jp_error error;
+  struct rpc_sessions *many;
+  stub_reset(NULL, 0);
+  assert_int_equal(rpc_sessions_create(&limits, &many), JP_OK);
+  assert_int_equal(principal_create("own", NULL, &own.principal, &error), JP_OK);
+  atomic_store(&own.principal->quotas[PRINCIPAL_SESSIONS].max, 1);
+  for (int i = 0; i <= OTHERS; i++) {
+    const struct uuid peer_id = {{(uint8_t)i, (uint8_t)(i >> 8), 1}};
+    struct op_session_key key;
+    op_session_key_peer_id(&key, 0, &peer_id);
+    struct rpc_session *other = acquire_as(many, &key, i < OTHERS ? &request : &own);
+    put_object(other);
+    release_session(many, other, 0);
+  }
+  struct rpc_session *held = acquire_as(many, NULL, &own);
+  put_object(held); /* the idle session of the principal has ended */
+  assert_int_equal(rpc_sessions_count(many), OTHERS + 1);
+  struct rpc_session *none = acquire_as(many, NULL, &own);
+  check_full(none, "limits.sessions");
+  release_session(many, none, 0);
+  release_session(many, held, 0);
+  rpc_sessions_sweep(many, stub_thread(), INT64_MAX);
+  rpc_sessions_destroy(many);
+  assert_int_equal(atomic_load(&own.principal->holders), 1);
+  principal_release(own.principal);
+}
+
 /* Sessions of sockets and of closed connections wait for their clients, and new clients do not end these
  * sessions. */
 UNIT_TEST_WITH(test_the_session_of_a_closed_connection_stays, set_up, tear_down)
