@@ -1,5 +1,7 @@
 #include "base/curve_keys.h"
 
+#include "base/small_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -31,46 +33,6 @@ bool curve_key_is_valid(struct text key)
 
 /* ---- reading ---- */
 
-/* A group that the administrator has made for keys (0640 with the owner root) may read a key. */
-static enum jp_status check_file(const char *path, const struct stat *facts, struct jp_error *error)
-{
-  const mode_t open_to = facts->st_mode & (S_IRWXG | S_IRWXO);
-  if (!S_ISREG(facts->st_mode) || facts->st_size > FILE_MAX)
-    return jp_fail(error, JP_INVALID, "%s is no regular file of %d bytes at most", path, (int)FILE_MAX);
-  if (open_to == 0 || (facts->st_uid == 0 && (open_to & ~(mode_t)S_IRGRP) == 0))
-    return JP_OK;
-  return jp_fail(
-      error, JP_INVALID,
-      "%s has the mode %04o, so others could use the key: make it 0600, or 0640 with the owner root", path,
-      (unsigned)(facts->st_mode & 07777));
-}
-
-static enum jp_status read_content(const char *path, char content[FILE_MAX + 1], size_t *length,
-                                   struct jp_error *error)
-{
-  struct stat facts;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO does not block */
-  if (fd < 0 || fstat(fd, &facts) != 0) {
-    const int reason = errno;
-    if (fd >= 0)
-      close(fd);
-    return jp_fail(error, reason == ENOENT ? JP_NOT_FOUND : JP_IO, "%s: %s", path, strerror(reason));
-  }
-  enum jp_status status = check_file(path, &facts, error);
-  *length = 0;
-  while (status == JP_OK && *length < FILE_MAX) {
-    const ssize_t count = read(fd, content + *length, FILE_MAX - *length);
-    if (count == 0)
-      break;
-    if (count < 0 && errno != EINTR)
-      status = jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
-    *length += count > 0 ? (size_t)count : 0;
-  }
-  close(fd);
-  content[*length] = '\0';
-  return status;
-}
-
 /* Reads NAME = "KEY", after blanks. False: the line is another one. A quoted key ends at the quote, which is no digit of
  * Z85. */
 static bool read_line(const char *line, const char *name, char key[CURVE_KEY_SIZE])
@@ -96,22 +58,26 @@ static bool read_line(const char *line, const char *name, char key[CURVE_KEY_SIZ
 
 enum jp_status curve_keys_read(const char *path, struct curve_keys *keys, struct jp_error *error)
 {
-  char content[FILE_MAX + 1] = "";
-  size_t length;
+  struct buffer content;
   bool has_public = false;
   bool has_secret = false;
-  enum jp_status status = read_content(path, content, &length, error);
-  if (status != JP_OK)
-    return status;
-  for (const char *line = content; *line != '\0';) {
+  buffer_init(&content);
+  enum jp_status status = small_file_read(path, SMALL_FILE_SECRET, FILE_MAX, &content, NULL, error);
+  if (status == JP_OK && buffer_reserve(&content, 1) == NULL)
+    status = jp_fail_memory(error, NULL);
+  if (status == JP_OK)
+    content.data[content.len] = '\0';
+  for (const char *line = content.data; status == JP_OK && *line != '\0';) {
     has_public |= read_line(line, "public-key", keys->public_key);
     has_secret |= read_line(line, "secret-key", keys->secret_key);
     line += strcspn(line, "\n");
     line += *line == '\n';
   }
-  explicit_bzero(content, sizeof content);
-  if (has_public && has_secret)
-    return JP_OK;
+  if (content.data != NULL)
+    explicit_bzero(content.data, content.len);
+  buffer_fini(&content);
+  if (status != JP_OK || (has_public && has_secret))
+    return status;
   explicit_bzero(keys, sizeof *keys);
   return jp_fail(error, JP_INVALID,
                  "%s has no %s of 40 characters of Z85: `jpeer keygen FILE` makes such a file", path,

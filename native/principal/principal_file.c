@@ -3,17 +3,14 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/curve_keys.h"
+#include "base/small_file.h"
 #include "base/unix_account.h"
 #include "policy/tree.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { ADVICE_MAX = 400, LIST_MAX = 1000, JOINED_MAX = 4 * POLICY_TREE_BYTES };
 
@@ -630,54 +627,14 @@ enum jp_status principal_file_parse(struct text yaml, const char *name, struct a
   return status;
 }
 
-/* Of the descriptor, so that the file that is read is the one that was checked. */
-static enum jp_status check_file(int fd, const char *path, struct jp_error *error)
-{
-  struct stat facts;
-  if (fstat(fd, &facts) != 0)
-    return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
-  if (!S_ISREG(facts.st_mode))
-    return jp_fail(error, JP_INVALID, "%s: no regular file", path);
-  if ((facts.st_mode & (S_IWGRP | S_IWOTH)) == 0)
-    return JP_OK;
-  return jp_fail(error, JP_INVALID,
-                 "%s: others than its owner may write it (mode %04o): whoever can write it can come in", path,
-                 facts.st_mode & 07777);
-}
-
-static enum jp_status read_whole(int fd, const char *path, struct buffer *bytes, struct jp_error *error)
-{
-  size_t room = POLICY_TREE_BYTES + 1; /* enough to detect a file that is too large or endless */
-  char *into = buffer_reserve(bytes, room);
-  if (into == NULL)
-    return jp_fail_memory(error, NULL);
-  while (bytes->len < room) {
-    ssize_t count = read(fd, into + bytes->len, room - bytes->len);
-    if (count == 0)
-      break;
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
-    bytes->len += (size_t)count;
-  }
-  return JP_OK;
-}
-
 enum jp_status principal_file_load(const char *path, struct arena *arena, struct principal_document *document,
                                    struct jp_error *error)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for a writer */
-  if (fd < 0)
-    return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
   struct buffer bytes;
   buffer_init(&bytes);
-  enum jp_status status = check_file(fd, path, error);
-  if (status == JP_OK)
-    status = read_whole(fd, path, &bytes, error);
+  enum jp_status status = small_file_read(path, SMALL_FILE_TRUSTED, POLICY_TREE_BYTES, &bytes, NULL, error);
   if (status == JP_OK)
     status = principal_file_parse(buffer_text(&bytes), path, arena, document, error);
-  close(fd);
   buffer_fini(&bytes);
   return status;
 }

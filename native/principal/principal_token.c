@@ -1,6 +1,7 @@
 #include "principal/principal_token.h"
 
 #include "base/base64.h"
+#include "base/small_file.h"
 #include "policy/tree.h"
 #include "principal/principals.h"
 
@@ -177,27 +178,6 @@ enum jp_status principal_token_insert(struct text yaml, const char *file, const 
 
 /* ---- adding to a file ---- */
 
-static enum jp_status read_file(const char *file, struct buffer *bytes, struct stat *facts,
-                                struct jp_error *error)
-{
-  int fd = open(file, O_RDONLY | O_CLOEXEC);
-  char *into = buffer_reserve(bytes, POLICY_TREE_BYTES + 1);
-  ssize_t count = 0;
-  if (into == NULL) {
-    if (fd >= 0)
-      close(fd);
-    return jp_fail_memory(error, NULL);
-  }
-  bool is_read = fd >= 0 && fstat(fd, facts) == 0;
-  while (is_read && bytes->len <= POLICY_TREE_BYTES &&
-         (count = read(fd, into + bytes->len, POLICY_TREE_BYTES + 1 - bytes->len)) > 0)
-    bytes->len += (size_t)count;
-  int reason = errno;
-  if (fd >= 0)
-    close(fd);
-  return is_read && count >= 0 ? JP_OK : jp_fail(error, JP_IO, "%s: %s", file, strerror(reason));
-}
-
 /* Writes a file of its own beside the old one, with its mode and owner, and renames it. */
 static enum jp_status replace_file(const char *file, struct text text, const struct stat *facts,
                                    struct jp_error *error)
@@ -242,7 +222,7 @@ enum jp_status principal_token_add(const char *file, const char *name, const cha
     return jp_fail(error, JP_IO, "%s: %s", file, strerror(errno));
   buffer_init(&bytes);
   buffer_init(&edited);
-  enum jp_status status = read_file(target, &bytes, &facts, error);
+  enum jp_status status = small_file_read(target, SMALL_FILE_PLAIN, POLICY_TREE_BYTES, &bytes, &facts, error);
   if (status == JP_OK)
     status = principal_token_insert(buffer_text(&bytes), file, name, hash, &edited, error);
   if (status == JP_OK)

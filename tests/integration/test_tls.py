@@ -99,7 +99,7 @@ class Options(TlsCase):
                 (cert, sealed, "has no private key in PEM without a passphrase"),
                 (key, key, "has no certificate in PEM"),
                 (cert, self.folder / "missing", "No such file"),
-                (self.folder, key, "is no regular file")):
+                (self.folder, key, "no regular file")):
             with self.subTest(text):
                 self.assertIn(text, self.start_error("--tls-cert", certificate, "--tls-key", private))
         ca = ("--tls-cert", cert, "--tls-key", key, "--tls-client-ca")

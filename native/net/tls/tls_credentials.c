@@ -3,9 +3,8 @@
 #include "base/buffer.h"
 #include "base/file_watch.h"
 #include "base/log.h"
+#include "base/small_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -13,8 +12,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
   FILE_MAX = 64 * 1024 * 1024,  /* bytes; revocation lists can be long */
@@ -40,59 +37,6 @@ static const char *take_reason(void)
   return reason != NULL ? reason : "unknown reason";
 }
 
-/* A group that the administrator has made for keys (0640 root:ssl-cert) may read a key. */
-static enum jp_status check_key_mode(const char *path, const struct stat *facts, struct jp_error *error)
-{
-  const mode_t open_to = facts->st_mode & (S_IRWXG | S_IRWXO);
-  if (open_to == 0 || (facts->st_uid == 0 && (open_to & ~(mode_t)S_IRGRP) == 0))
-    return JP_OK;
-  return jp_fail(
-      error, JP_INVALID,
-      "--tls-key: %s has the mode %04o, so others could use the key: make it 0600, or 0640 with the "
-      "owner root",
-      path, (unsigned)(facts->st_mode & 07777));
-}
-
-static enum jp_status read_all(int fd, size_t size, struct buffer *content)
-{
-  char *into = buffer_reserve(content, size + 1);
-  if (into == NULL)
-    return JP_NO_MEMORY;
-  while (content->len < size) {
-    const ssize_t count = read(fd, content->data + content->len, size - content->len);
-    if (count < 0 && errno != EINTR)
-      return JP_IO;
-    if (count == 0)
-      return JP_OK; /* the file has become shorter */
-    content->len += count > 0 ? (size_t)count : 0;
-  }
-  return JP_OK;
-}
-
-/* The content may be a key: the caller cleanses it. */
-static enum jp_status read_file(const char *option, const char *path, bool is_key, struct buffer *content,
-                                struct jp_error *error)
-{
-  struct stat facts;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 || fstat(fd, &facts) != 0) {
-    const int reason = errno;
-    if (fd >= 0)
-      close(fd);
-    return jp_fail(error, reason == ENOENT ? JP_NOT_FOUND : JP_IO, "%s: %s: %s", option, path,
-                   strerror(reason));
-  }
-  enum jp_status status = JP_OK;
-  if (!S_ISREG(facts.st_mode) || facts.st_size > FILE_MAX)
-    status = jp_fail(error, JP_INVALID, "%s: %s is no regular file of 64 MiB at most", option, path);
-  if (status == JP_OK && is_key)
-    status = check_key_mode(path, &facts, error);
-  if (status == JP_OK && (status = read_all(fd, (size_t)facts.st_size, content)) != JP_OK)
-    jp_fail(error, status, "%s: %s: %s", option, path, strerror(status == JP_NO_MEMORY ? ENOMEM : errno));
-  close(fd);
-  return status;
-}
-
 /* There is no terminal to ask, and no option with a passphrase. */
 static int refuse_passphrase(char *into, int size, int is_written, void *context)
 {
@@ -107,14 +51,18 @@ struct pem {
   BIO *bio;
 };
 
+/* The content may be a key: close_pem cleanses it. */
 static enum jp_status open_pem(struct pem *pem, const char *option, const char *path, bool is_key,
                                struct jp_error *error)
 {
   *pem = (struct pem){.option = option, .path = path};
   buffer_init(&pem->content);
-  enum jp_status status = read_file(option, path, is_key, &pem->content, error);
-  if (status != JP_OK)
+  enum jp_status status = small_file_read(path, is_key ? SMALL_FILE_SECRET : SMALL_FILE_PLAIN, FILE_MAX,
+                                          &pem->content, NULL, error);
+  if (status != JP_OK) {
+    jp_error_prefix(error, "%s", option);
     return status;
+  }
   pem->bio = BIO_new_mem_buf(pem->content.data, (int)pem->content.len);
   return pem->bio != NULL ? JP_OK : jp_fail_memory(error, NULL);
 }
