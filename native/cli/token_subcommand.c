@@ -3,8 +3,10 @@
 #include "cli/subcommands.h"
 #include "principal/principal_token.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct token_options {
   const char *file;
@@ -68,6 +70,22 @@ static enum jp_status read_arguments(char *const *args, size_t arg_count, struct
   return *name != NULL ? JP_OK : jp_fail(error, JP_INVALID, "new takes NAME (jpeer token --help)");
 }
 
+/* Not by stdio, whose buffer would keep the token. */
+static enum jp_status print_token(const char *token, const char *hash, struct jp_error *error)
+{
+  char lines[PRINCIPAL_TOKEN_LENGTH + PRINCIPAL_HASH_LENGTH + 3];
+  const size_t length = (size_t)snprintf(lines, sizeof lines, "%s\n%s\n", token, hash);
+  enum jp_status status = JP_OK;
+  for (size_t at = 0; status == JP_OK && at < length;) {
+    const ssize_t count = write(STDOUT_FILENO, lines + at, length - at);
+    if (count < 0 && errno != EINTR)
+      status = jp_fail(error, JP_IO, "the token could not be printed: %s", strerror(errno));
+    at += count > 0 ? (size_t)count : 0;
+  }
+  explicit_bzero(lines, sizeof lines);
+  return status;
+}
+
 /* The token is printed last, so that none is printed whose hash is listed nowhere. */
 static enum jp_status make_token(const struct token_options *options, const char *name,
                                  struct jp_error *error)
@@ -77,8 +95,9 @@ static enum jp_status make_token(const struct token_options *options, const char
   enum jp_status status = principal_token_make(token, hash, error);
   if (status == JP_OK && options->file != NULL)
     status = principal_token_add(options->file, name, hash, error);
-  if (status == JP_OK && (printf("%s\n%s\n", token, hash) < 0 || fflush(stdout) != 0))
-    status = jp_fail(error, JP_IO, "the token could not be printed");
+  if (status == JP_OK)
+    status = print_token(token, hash, error);
+  explicit_bzero(token, sizeof token);
   return status;
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,9 +28,12 @@ enum jp_status principal_token_make(char token[PRINCIPAL_TOKEN_LENGTH + 1],
     return jp_fail(error, JP_INTERNAL, "OpenSSL has no randomness");
   buffer_init(&encoded);
   base64_encode(&encoded, random, sizeof random);
+  explicit_bzero(random, sizeof random);
   bool is_good = !encoded.failed && encoded.len >= PRINCIPAL_TOKEN_LENGTH - MARK;
   if (is_good)
     snprintf(token, PRINCIPAL_TOKEN_LENGTH + 1, "jp_%.*s", PRINCIPAL_TOKEN_LENGTH - MARK, encoded.data);
+  if (encoded.data != NULL)
+    explicit_bzero(encoded.data, encoded.len);
   buffer_fini(&encoded);
   if (!is_good)
     return jp_fail_memory(error, NULL);
@@ -122,25 +126,31 @@ static void choose_insertion(struct text yaml, const struct policy_node *entry, 
   }
 }
 
-/* True if the entry has the hash in the new text, and nothing else has changed. */
-static bool is_added(struct text yaml, const char *file, const char *name, const char *hash, size_t count)
+/* Checks that the entry has the hash in the new text, and that nothing else has changed. count: of the evidence before. */
+static enum jp_status check_added(struct text yaml, const char *file, const char *name, const char *hash,
+                                  size_t count, struct jp_error *error)
 {
   uint8_t digest[PRINCIPAL_DIGEST];
   struct arena arena;
   struct principal_document document;
-  struct jp_error ignored;
-  arena_init(&arena);
-  bool is_valid = principal_read_digest(text_of(hash), digest) &&
-                  principal_file_parse(yaml, file, &arena, &document, &ignored) == JP_OK &&
-                  document.listed_count == count + 1;
   bool has_hash = false;
-  for (size_t i = 0; is_valid && i < document.listed_count; i++) {
+  if (!principal_read_digest(text_of(hash), digest))
+    return jp_fail(error, JP_INVALID, "this is no hash of a token");
+  arena_init(&arena);
+  enum jp_status status = principal_file_parse(yaml, file, &arena, &document, error);
+  if (status != JP_OK)
+    jp_error_prefix(error, "%s: the hash cannot be added to the entry %s by a program", file, name);
+  for (size_t i = 0; status == JP_OK && i < document.listed_count; i++) {
     const struct principal_listed *listed = &document.listed[i];
     has_hash |= listed->kind == PRINCIPAL_BY_TOKEN && memcmp(listed->digest, digest, sizeof digest) == 0 &&
                 strcmp(document.entries[listed->entry].name, name) == 0;
   }
+  if (status == JP_OK && (!has_hash || document.listed_count != count + 1))
+    status = jp_fail(error, JP_INVALID,
+                     "%s: the entry %s has a form in which no place for the hash is found: add it by hand",
+                     file, name);
   arena_fini(&arena);
-  return has_hash;
+  return status;
 }
 
 enum jp_status principal_token_insert(struct text yaml, const char *file, const char *name, const char *hash,
@@ -165,18 +175,26 @@ enum jp_status principal_token_insert(struct text yaml, const char *file, const 
     buffer_printf(out, "%*s%s%s%s%s", insertion.indent > 0 ? insertion.indent : 0, "", insertion.before, hash,
                   insertion.after, insertion.indent >= 0 ? "\n" : "");
     buffer_append_text(out, text_slice(yaml, insertion.at, yaml.len));
-    if (out->failed)
-      status = jp_fail_memory(error, NULL);
-    else if (!is_added(buffer_text(out), file, name, hash, document.listed_count))
-      status = jp_fail(error, JP_INVALID,
-                       "%s: the entry %s has a form in which no place for the hash is found: add it by hand",
-                       file, name);
+    status = out->failed ? jp_fail_memory(error, NULL)
+                         : check_added(buffer_text(out), file, name, hash, document.listed_count, error);
   }
   arena_fini(&arena);
   return status;
 }
 
 /* ---- adding to a file ---- */
+
+/* errno; 0: all was written. */
+static int write_whole(int fd, struct text text)
+{
+  for (size_t at = 0; at < text.len;) {
+    const ssize_t count = write(fd, text.data + at, text.len - at);
+    if (count < 0 && errno != EINTR)
+      return errno;
+    at += count > 0 ? (size_t)count : 0;
+  }
+  return fsync(fd) == 0 ? 0 : errno;
+}
 
 /* Writes a file of its own beside the old one, with its mode and owner, and renames it. */
 static enum jp_status replace_file(const char *file, struct text text, const struct stat *facts,
@@ -185,30 +203,62 @@ static enum jp_status replace_file(const char *file, struct text text, const str
   char *made = NULL;
   if (asprintf(&made, "%s.XXXXXX", file) < 0)
     return jp_fail_memory(error, NULL);
-  int fd = mkostemp(made, O_CLOEXEC);
-  bool is_made = fd >= 0;
-  bool is_owned = is_made && ((facts->st_uid == geteuid() && facts->st_gid == getegid()) ||
-                              fchown(fd, facts->st_uid, facts->st_gid) == 0);
-  bool is_good = is_owned && fchmod(fd, facts->st_mode & 07777) == 0;
-  for (size_t at = 0; is_good && at < text.len;) {
-    ssize_t count = write(fd, text.data + at, text.len - at);
-    is_good = count > 0;
-    at += count > 0 ? (size_t)count : 0;
+  const int fd = mkostemp(made, O_CLOEXEC);
+  if (fd < 0) {
+    const enum jp_status status =
+        jp_fail(error, JP_IO, "%s cannot be made, which would replace %s: %s", made, file, strerror(errno));
+    free(made);
+    return status;
   }
-  is_good = is_good && fsync(fd) == 0;
-  int reason = errno;
-  if (is_made && close(fd) != 0 && is_good) {
-    is_good = false;
+  const char *step = "given the owner of";
+  const bool is_own = facts->st_uid == geteuid() && facts->st_gid == getegid();
+  int reason = is_own || fchown(fd, facts->st_uid, facts->st_gid) == 0 ? 0 : errno;
+  if (reason == 0) {
+    step = "given the mode of";
+    reason = fchmod(fd, facts->st_mode & 07777) == 0 ? 0 : errno;
+  }
+  if (reason == 0) {
+    step = "written, which would replace";
+    reason = write_whole(fd, text);
+  }
+  if (close(fd) != 0 && reason == 0)
     reason = errno;
+  if (reason == 0) {
+    step = "renamed to";
+    reason = rename(made, file) == 0 ? 0 : errno;
   }
-  if (is_good && rename(made, file) != 0) {
-    is_good = false;
-    reason = errno;
-  }
-  if (is_made && !is_good)
+  enum jp_status status = JP_OK;
+  if (reason != 0) {
+    status = jp_fail(error, JP_IO, "%s cannot be %s %s: %s", made, step, file, strerror(reason));
     unlink(made);
+  }
   free(made);
-  return is_good ? JP_OK : jp_fail(error, JP_IO, "%s: %s", file, strerror(reason));
+  return status;
+}
+
+/* Two programs that add to one file would each keep only their own hash. The lock is on the file that has the name: another
+ * holder may have replaced the file by then. *fd: closing it ends the lock. */
+static enum jp_status lock_file(const char *file, int *fd, struct jp_error *error)
+{
+  for (;;) {
+    struct stat locked;
+    struct stat named;
+    int taken;
+    *fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0)
+      return jp_fail(error, JP_IO, "%s: %s", file, strerror(errno));
+    do
+      taken = flock(*fd, LOCK_EX);
+    while (taken != 0 && errno == EINTR);
+    if (taken != 0 || fstat(*fd, &locked) != 0) {
+      const int reason = errno;
+      close(*fd);
+      return jp_fail(error, JP_IO, "%s cannot be locked: %s", file, strerror(reason));
+    }
+    if (stat(file, &named) == 0 && named.st_dev == locked.st_dev && named.st_ino == locked.st_ino)
+      return JP_OK;
+    close(*fd);
+  }
 }
 
 enum jp_status principal_token_add(const char *file, const char *name, const char *hash,
@@ -217,16 +267,23 @@ enum jp_status principal_token_add(const char *file, const char *name, const cha
   struct stat facts = {0};
   struct buffer bytes;
   struct buffer edited;
+  int lock;
   char *target = realpath(file, NULL); /* a link stays one */
   if (target == NULL)
     return jp_fail(error, JP_IO, "%s: %s", file, strerror(errno));
+  enum jp_status status = lock_file(target, &lock, error);
+  if (status != JP_OK) {
+    free(target);
+    return status;
+  }
   buffer_init(&bytes);
   buffer_init(&edited);
-  enum jp_status status = small_file_read(target, SMALL_FILE_PLAIN, POLICY_TREE_BYTES, &bytes, &facts, error);
+  status = small_file_read(target, SMALL_FILE_PLAIN, POLICY_TREE_BYTES, &bytes, &facts, error);
   if (status == JP_OK)
     status = principal_token_insert(buffer_text(&bytes), file, name, hash, &edited, error);
   if (status == JP_OK)
     status = replace_file(target, buffer_text(&edited), &facts, error);
+  close(lock);
   buffer_fini(&bytes);
   buffer_fini(&edited);
   free(target);

@@ -7,7 +7,7 @@
 enum { PRINCIPAL_TOKEN_LENGTH = 3 + 43, PRINCIPAL_HASH_LENGTH = 7 + 2 * PRINCIPAL_DIGEST };
 
 /* Writes a new token ("jp_" and 256 random bits in base64url) and its hash as files list it ("sha256:..."). JP_INTERNAL:
- * OpenSSL has no randomness. */
+ * OpenSSL has no randomness. The caller cleanses the token. */
 enum jp_status principal_token_make(char token[PRINCIPAL_TOKEN_LENGTH + 1],
                                     char hash[PRINCIPAL_HASH_LENGTH + 1],
                                     struct jp_error *error) JP_MUST_CHECK;
@@ -20,7 +20,8 @@ enum jp_status principal_token_make(char token[PRINCIPAL_TOKEN_LENGTH + 1],
 enum jp_status principal_token_insert(struct text yaml, const char *file, const char *name, const char *hash,
                                       struct buffer *out, struct jp_error *error) JP_MUST_CHECK;
 
-/* The same with a file, which is replaced as a whole, with its mode and owner. JP_IO: the system's reason. */
+/* The same with a file, which is replaced as a whole, with its mode and owner. Waits while another process adds a hash to the
+ * file. JP_IO: the system's reason. */
 enum jp_status principal_token_add(const char *file, const char *name, const char *hash,
                                    struct jp_error *error) JP_MUST_CHECK;
 

@@ -869,6 +869,20 @@ class Tokens(Principals):
         self.serve(text)
         self.assertEqual(self.status("-H", "Authorization: Bearer " + token), "carol")
 
+    def test_programs_that_add_at_the_same_time_keep_all_hashes(self):
+        self.write(FILE)
+        with ThreadPoolExecutor(8) as pool:
+            made = list(pool.map(lambda _: self.run_token("carol", "--file", self.file), range(24)))
+        text = self.file.read_text(encoding="utf-8")
+        self.assertEqual([done.stderr for done in made if done.stdout.split()[1] not in text], [])
+        os.remove(self.file)
+        os.mkfifo(self.file)
+        self.assertIn("no regular file", self.run_token("carol", "--file", self.file).stderr)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([BINARY, "token", "new", "carol"], stdout=full, stderr=subprocess.PIPE, check=False,
+                                  timeout=SECONDS)
+        self.assertIn(b"the token could not be printed: No space left", done.stderr)
+
     def test_a_token_changes_no_file_unless_its_principal_is_named_there(self):
         token, hashed = self.run_token("anyone").stdout.split()
         self.assertEqual(hashed, digest(token))

@@ -67,6 +67,7 @@ UNIT_TEST(a_place_that_cannot_be_found_is_an_error)
   static const char listed[] = "principals:\n  - {name: a, tokens: [\"" HASH "\"]}\n";
   buffer_clear(&out);
   assert_int_equal(principal_token_insert(TEXT(listed), "f", "a", HASH, &out, &error), JP_INVALID);
+  assert_non_null(strstr(error.text, "this evidence is listed in line 2 already"));
   buffer_fini(&out);
 }
 
