@@ -23,11 +23,17 @@ struct reader {
   struct jp_error *error; /* never NULL */
 };
 
-/* A key of a map, and the function that reads its value into the entry. */
+typedef enum jp_status read_evidence(struct reader *reader, const struct policy_node *node,
+                                     struct principal_listed *listed);
+
+/* A key of a map, and how its value is read into the entry. */
 struct key_reader {
   const char *key;
-  enum jp_status (*read)(struct reader *reader, const struct policy_node *value,
+  enum jp_status (*read)(struct reader *reader, const struct key_reader *key, const struct policy_node *value,
                          struct principal_entry *entry);
+  read_evidence *evidence;    /* of read_list: reads an item */
+  enum principal_limit limit; /* of read_limit */
+  size_t offset;              /* of read_boolean: of the entry's member */
 };
 
 /* ---- errors ---- */
@@ -76,7 +82,7 @@ static enum jp_status read_map(struct reader *reader, const struct policy_node *
     if ((seen & 1u << i) != 0)
       return fail_at(reader, item->key_line, item->key_column, "key '%s' is given twice", readers[i].key);
     seen |= 1u << i;
-    status = readers[i].read(reader, item->value, entry);
+    status = readers[i].read(reader, &readers[i], item->value, entry);
   }
   return status;
 }
@@ -152,18 +158,16 @@ static enum jp_status add_listed(struct reader *reader, const struct policy_node
   return JP_OK;
 }
 
-typedef enum jp_status read_evidence(struct reader *reader, const struct policy_node *node,
-                                     struct principal_listed *listed);
-
-static enum jp_status read_list(struct reader *reader, const struct policy_node *node, const char *what,
-                                read_evidence *read)
+static enum jp_status read_list(struct reader *reader, const struct key_reader *key,
+                                const struct policy_node *node, struct principal_entry *entry)
 {
-  enum jp_status status = want_kind(reader, node, POLICY_LIST, what);
+  (void)entry;
+  enum jp_status status = want_kind(reader, node, POLICY_LIST, key->key);
   for (const struct policy_item *item = node->first; status == JP_OK && item != NULL; item = item->next) {
     struct principal_listed listed = {.name = TEXT_ABSENT};
-    status = want_kind(reader, item->value, POLICY_SCALAR, what);
+    status = want_kind(reader, item->value, POLICY_SCALAR, key->key);
     if (status == JP_OK)
-      status = read(reader, item->value, &listed);
+      status = key->evidence(reader, item->value, &listed);
     if (status == JP_OK)
       status = add_listed(reader, item->value, &listed);
   }
@@ -250,41 +254,6 @@ static enum jp_status read_group(struct reader *reader, const struct policy_node
   return read_account(reader, node, UNIX_GROUP, listed);
 }
 
-static enum jp_status read_tokens(struct reader *reader, const struct policy_node *value,
-                                  struct principal_entry *entry)
-{
-  (void)entry;
-  return read_list(reader, value, "tokens", read_token);
-}
-
-static enum jp_status read_certificates(struct reader *reader, const struct policy_node *value,
-                                        struct principal_entry *entry)
-{
-  (void)entry;
-  return read_list(reader, value, "certificates", read_certificate);
-}
-
-static enum jp_status read_curve_keys(struct reader *reader, const struct policy_node *value,
-                                      struct principal_entry *entry)
-{
-  (void)entry;
-  return read_list(reader, value, "curve-keys", read_curve_key);
-}
-
-static enum jp_status read_users(struct reader *reader, const struct policy_node *value,
-                                 struct principal_entry *entry)
-{
-  (void)entry;
-  return read_list(reader, value, "unix-users", read_user);
-}
-
-static enum jp_status read_groups(struct reader *reader, const struct policy_node *value,
-                                  struct principal_entry *entry)
-{
-  (void)entry;
-  return read_list(reader, value, "unix-groups", read_group);
-}
-
 /* ---- rights ---- */
 
 /* Reads a list of words, joined by commas: as the options of the command line. NULL: *reader->error. */
@@ -328,26 +297,26 @@ static const char *join_words(struct reader *reader, const struct policy_node *n
   return NULL;
 }
 
-static enum jp_status read_allow(struct reader *reader, const struct policy_node *value,
-                                 struct principal_entry *entry)
+static enum jp_status read_allow(struct reader *reader, const struct key_reader *key,
+                                 const struct policy_node *value, struct principal_entry *entry)
 {
-  entry->allow = join_words(reader, value, "allow");
+  entry->allow = join_words(reader, value, key->key);
   entry->allow_line = value->line;
   entry->allow_column = value->column;
   return entry->allow == NULL ? reader->error->status : JP_OK;
 }
 
-static enum jp_status read_preset(struct reader *reader, const struct policy_node *value,
-                                  struct principal_entry *entry)
+static enum jp_status read_preset(struct reader *reader, const struct key_reader *key,
+                                  const struct policy_node *value, struct principal_entry *entry)
 {
-  entry->presets = join_words(reader, value, "preset");
+  entry->presets = join_words(reader, value, key->key);
   return entry->presets == NULL ? reader->error->status : JP_OK;
 }
 
-static enum jp_status read_policy(struct reader *reader, const struct policy_node *value,
-                                  struct principal_entry *entry)
+static enum jp_status read_policy(struct reader *reader, const struct key_reader *key,
+                                  const struct policy_node *value, struct principal_entry *entry)
 {
-  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, "policy");
+  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, key->key);
   const char *path = status == JP_OK ? copy_word(reader, value) : NULL;
   if (path == NULL)
     return reader->error->status;
@@ -363,26 +332,15 @@ static enum jp_status read_policy(struct reader *reader, const struct policy_nod
   return JP_OK;
 }
 
-static enum jp_status read_boolean(struct reader *reader, const struct policy_node *value, const char *what,
-                                   bool *is_true)
+static enum jp_status read_boolean(struct reader *reader, const struct key_reader *key,
+                                   const struct policy_node *value, struct principal_entry *entry)
 {
-  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, what);
+  bool *is_true = (bool *)((char *)entry + key->offset);
+  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, key->key);
   *is_true = text_equal(value->text, TEXT("true"));
   if (status == JP_OK && !*is_true && !text_equal(value->text, TEXT("false")))
-    return fail_at(reader, value->line, value->column, "%s is true or false", what);
+    return fail_at(reader, value->line, value->column, "%s is true or false", key->key);
   return status;
-}
-
-static enum jp_status read_admin(struct reader *reader, const struct policy_node *value,
-                                 struct principal_entry *entry)
-{
-  return read_boolean(reader, value, "admin", &entry->is_admin);
-}
-
-static enum jp_status read_anonymous(struct reader *reader, const struct policy_node *value,
-                                     struct principal_entry *entry)
-{
-  return read_boolean(reader, value, "anonymous", &entry->is_anonymous);
 }
 
 static bool read_count(struct text text, uint32_t *count)
@@ -397,50 +355,27 @@ static bool read_count(struct text text, uint32_t *count)
   return number > 0 && number < UINT32_MAX;
 }
 
-static enum jp_status read_limit(struct reader *reader, const struct policy_node *value,
-                                 enum principal_limit limit, struct principal_entry *entry)
+static enum jp_status read_limit(struct reader *reader, const struct key_reader *key,
+                                 const struct policy_node *value, struct principal_entry *entry)
 {
   uint32_t number = 0;
-  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, principal_limit_names[limit]);
+  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, key->key);
   if (status == JP_OK && !read_count(value->text, &number))
-    return fail_at(reader, value->line, value->column, "%s is a number from 1 to 4294967294",
-                   principal_limit_names[limit]);
-  entry->limits[limit] = number;
+    return fail_at(reader, value->line, value->column, "%s is a number from 1 to 4294967294", key->key);
+  entry->limits[key->limit] = number;
   return status;
 }
 
-static enum jp_status read_connections(struct reader *reader, const struct policy_node *value,
-                                       struct principal_entry *entry)
+static enum jp_status read_limits(struct reader *reader, const struct key_reader *key,
+                                  const struct policy_node *value, struct principal_entry *entry)
 {
-  return read_limit(reader, value, PRINCIPAL_CONNECTIONS, entry);
-}
-
-static enum jp_status read_sessions(struct reader *reader, const struct policy_node *value,
-                                    struct principal_entry *entry)
-{
-  return read_limit(reader, value, PRINCIPAL_SESSIONS, entry);
-}
-
-static enum jp_status read_objects(struct reader *reader, const struct policy_node *value,
-                                   struct principal_entry *entry)
-{
-  return read_limit(reader, value, PRINCIPAL_OBJECTS, entry);
-}
-
-static enum jp_status read_calls(struct reader *reader, const struct policy_node *value,
-                                 struct principal_entry *entry)
-{
-  return read_limit(reader, value, PRINCIPAL_CALLS, entry);
-}
-
-static enum jp_status read_limits(struct reader *reader, const struct policy_node *value,
-                                  struct principal_entry *entry)
-{
-  static const struct key_reader readers[] = {{"connections", read_connections},
-                                              {"sessions", read_sessions},
-                                              {"objects", read_objects},
-                                              {"calls", read_calls}};
-  return read_map(reader, value, "limits", readers, sizeof readers / sizeof readers[0], entry);
+  static const struct key_reader readers[] = {
+      {.key = "connections", .read = read_limit, .limit = PRINCIPAL_CONNECTIONS},
+      {.key = "sessions", .read = read_limit, .limit = PRINCIPAL_SESSIONS},
+      {.key = "objects", .read = read_limit, .limit = PRINCIPAL_OBJECTS},
+      {.key = "calls", .read = read_limit, .limit = PRINCIPAL_CALLS},
+  };
+  return read_map(reader, value, key->key, readers, sizeof readers / sizeof readers[0], entry);
 }
 
 /* The log and `control whoami` show the name. */
@@ -454,10 +389,10 @@ static bool is_name(struct text name)
   return name.len > 0 && name.len <= PRINCIPAL_NAME_MAX;
 }
 
-static enum jp_status read_name(struct reader *reader, const struct policy_node *value,
-                                struct principal_entry *entry)
+static enum jp_status read_name(struct reader *reader, const struct key_reader *key,
+                                const struct policy_node *value, struct principal_entry *entry)
 {
-  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, "name");
+  enum jp_status status = want_kind(reader, value, POLICY_SCALAR, key->key);
   if (status != JP_OK)
     return status;
   if (!is_name(value->text))
@@ -505,18 +440,20 @@ static enum jp_status check_entry(struct reader *reader, const struct principal_
 
 static enum jp_status read_entry(struct reader *reader, const struct policy_node *node)
 {
-  static const struct key_reader readers[] = {{"name", read_name},
-                                              {"tokens", read_tokens},
-                                              {"unix-users", read_users},
-                                              {"unix-groups", read_groups},
-                                              {"certificates", read_certificates},
-                                              {"curve-keys", read_curve_keys},
-                                              {"allow", read_allow},
-                                              {"policy", read_policy},
-                                              {"preset", read_preset},
-                                              {"limits", read_limits},
-                                              {"admin", read_admin},
-                                              {"anonymous", read_anonymous}};
+  static const struct key_reader readers[] = {
+      {.key = "name", .read = read_name},
+      {.key = "tokens", .read = read_list, .evidence = read_token},
+      {.key = "unix-users", .read = read_list, .evidence = read_user},
+      {.key = "unix-groups", .read = read_list, .evidence = read_group},
+      {.key = "certificates", .read = read_list, .evidence = read_certificate},
+      {.key = "curve-keys", .read = read_list, .evidence = read_curve_key},
+      {.key = "allow", .read = read_allow},
+      {.key = "policy", .read = read_policy},
+      {.key = "preset", .read = read_preset},
+      {.key = "limits", .read = read_limits},
+      {.key = "admin", .read = read_boolean, .offset = offsetof(struct principal_entry, is_admin)},
+      {.key = "anonymous", .read = read_boolean, .offset = offsetof(struct principal_entry, is_anonymous)},
+  };
   if (reader->entries.count == PRINCIPALS_MAX)
     return fail_at(reader, node->line, node->column, "more than %d principals", PRINCIPALS_MAX);
   struct principal_entry *added = array_add(&reader->entries, 1);
@@ -530,11 +467,11 @@ static enum jp_status read_entry(struct reader *reader, const struct policy_node
   return status == JP_OK ? check_entry(reader, added) : status;
 }
 
-static enum jp_status read_principals(struct reader *reader, const struct policy_node *value,
-                                      struct principal_entry *entry)
+static enum jp_status read_principals(struct reader *reader, const struct key_reader *key,
+                                      const struct policy_node *value, struct principal_entry *entry)
 {
   (void)entry;
-  enum jp_status status = want_kind(reader, value, POLICY_LIST, "principals");
+  enum jp_status status = want_kind(reader, value, POLICY_LIST, key->key);
   if (status == JP_OK && value->count == 0)
     return fail_at(reader, value->line, value->column, "principals is an empty list: nobody could come in");
   for (const struct policy_item *item = value->first; status == JP_OK && item != NULL; item = item->next)
@@ -591,7 +528,7 @@ static enum jp_status check_document(struct reader *reader)
 enum jp_status principal_file_parse(struct text yaml, const char *name, struct arena *arena,
                                     struct principal_document *document, struct jp_error *error)
 {
-  static const struct key_reader readers[] = {{"principals", read_principals}};
+  static const struct key_reader readers[] = {{.key = "principals", .read = read_principals}};
   struct jp_error own = {0};
   struct reader reader = {.name = name, .arena = arena, .error = error == NULL ? &own : error};
   array_init(&reader.entries, sizeof(struct principal_entry));

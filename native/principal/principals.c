@@ -81,12 +81,36 @@ static enum jp_status check_policy_file(const char *path, struct jp_error *error
   return jp_fail(error, JP_INVALID, "%s: no regular file", path);
 }
 
-/* Only `allow` and `preset` are compiled by policy_create with the file's place unknown to it. */
+static bool is_same_word(const char *a, const char *b)
+{
+  return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* The policy of an earlier entry that has the same policy by its words; NULL: none. Such a file is then read once, and all of
+ * these entries have the same content of it. */
+static struct policy *find_policy(const struct load *load, const struct principal_entry *entry)
+{
+  const struct principal_entry *entries = load->table->document.entries;
+  for (const struct principal_entry *other = entries; other < entry; other++) {
+    if (is_same_word(other->policy, entry->policy) && is_same_word(other->allow, entry->allow) &&
+        is_same_word(other->presets, entry->presets))
+      return load->policies[other - entries];
+  }
+  return NULL;
+}
+
+/* Errors about a policy file name its place by themselves. To errors about the lists `allow` and `preset` the place in the
+ * principals file is added here. */
 static enum jp_status make_policy(const struct principals *principals, const struct load *load,
                                   const struct principal_entry *entry, struct policy **policy,
                                   struct jp_error *error)
 {
   const struct principals_config *config = &principals->config;
+  struct policy *found = find_policy(load, entry);
+  if (found != NULL) {
+    *policy = policy_retain(found);
+    return JP_OK;
+  }
   if (entry->allow == NULL && entry->policy == NULL && entry->presets == NULL) {
     *policy = policy_retain(load->base);
     return JP_OK;

@@ -706,8 +706,9 @@ static int64_t answer_due(struct zeromq_identity *identity, size_t *read, bool *
   return due_ms;
 }
 
-/* crew_call_ops.read_ahead */
-static void look_at_waiting(struct crew_source *source, struct crew_member *watcher)
+/* crew_call_ops.read_ahead: while a request of the identity lasts, obeys the cancels among the waiting requests, and answers
+ * those whose time is over. */
+static void read_waiting(struct crew_source *source, struct crew_member *watcher)
 {
   (void)watcher;
   struct zeromq_identity *identity = (struct zeromq_identity *)source;
@@ -791,7 +792,7 @@ static bool reclaim_identity(struct crew_source *source, struct crew_member *wat
 }
 
 const struct crew_call_ops zeromq_identity_call_ops = {
-    .read_ahead = look_at_waiting, .answer_ended = answer_ended, .reclaim = reclaim_identity};
+    .read_ahead = read_waiting, .answer_ended = answer_ended, .reclaim = reclaim_identity};
 
 /* The turn of the socket. Receives a batch and serves its first identity itself, so that the requests of a single
  * client need no other thread. */

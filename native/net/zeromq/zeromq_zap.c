@@ -16,8 +16,8 @@
 
 enum {
   ID_MAX = 255,
-  DELAYED_MAX = 256,     /* refusals that wait; further ones are sent at once */
-  REQUESTS_A_ROUND = 64, /* before the thread looks whether it has to end, and at delayed refusals */
+  DELAYED_MAX = 256,     /* refusals that wait for their time */
+  REQUESTS_A_ROUND = 64, /* then the thread checks for delayed refusals and for its end */
   CURVE_BINARY_LENGTH = 32
 };
 
@@ -121,10 +121,13 @@ static void refuse_key(struct zeromq_zap *zap, const struct envelope *envelope, 
   const int64_t delay_ms = wrong_evidence_count(zap->wrong, &client, true, now_ms);
   log_warn_rarely("a ZeroMQ client at %s is refused: no principal lists its CURVE key %s",
                   client_address_write(&client, text), key);
-  if (delay_ms == 0 || zap->delayed_count == DELAYED_MAX) {
+  if (delay_ms == 0) {
     send_refusal(zap, envelope);
     return;
   }
+  /* A refusal that cannot be delayed is not sent: the client's handshake ends at its timeout. */
+  if (zap->delayed_count == DELAYED_MAX)
+    return;
   zap->delayed[(zap->first_delayed + zap->delayed_count) % DELAYED_MAX] =
       (struct delayed){now_ms + delay_ms, *envelope};
   zap->delayed_count++;

@@ -256,6 +256,35 @@ UNIT_TEST(a_reload_changes_the_policy_of_the_command_line_with_the_principals_or
   tear_down(NULL);
 }
 
+UNIT_TEST_WITH(a_policy_file_of_several_entries_is_loaded_once, set_up, tear_down)
+{
+  char policy_file[sizeof path + sizeof ".yaml"];
+  char text[512];
+  struct policy *policies[4];
+  snprintf(policy_file, sizeof policy_file, "%s.yaml", path);
+  temporary_file_set(policy_file, "defaultAction: ALLOW\n");
+  snprintf(text, sizeof text,
+           "principals:\n"
+           "  - {name: a, unix-users: [0], policy: '%s'}\n  - {name: b, unix-users: [1], policy: '%s'}\n"
+           "  - {name: c, unix-users: [2], policy: '%s', preset: [deny-files]}\n"
+           "  - {name: d, unix-users: [3], preset: [deny-files]}\n",
+           policy_file, policy_file, policy_file);
+  load(text);
+  assert_int_equal(principals_reload(principals, NULL), JP_OK);
+  for (uid_t user = 0; user < COUNT_OF(policies); user++) {
+    struct principal_match match;
+    assert_int_equal(principals_find(principals, EVIDENCE(.has_user = true, .user = user), &match),
+                     PRINCIPAL_ADMITTED);
+    policies[user] = policy_source_take(match.principal->policies);
+    principal_release(match.principal);
+  }
+  assert_ptr_equal(policies[0], policies[1]);
+  assert_true(policies[1] != policies[2] && policies[2] != policies[3]);
+  for (size_t i = 0; i < COUNT_OF(policies); i++)
+    policy_destroy(policies[i]);
+  unlink(policy_file);
+}
+
 /* The command line's only preset allows the rest: a preset of an entry must not, where the command line has none. */
 UNIT_TEST(a_preset_of_an_entry_opens_nothing)
 {

@@ -168,4 +168,23 @@ UNIT_TEST_WITH(delayed_refusals_delay_no_right_key, set_up, tear_down)
       sizeof unlisted); /* the end does not wait for it */
 }
 
+UNIT_TEST_WITH(a_flood_of_wrong_keys_is_not_refused_at_once, set_up, tear_down)
+{
+  enum { FLOOD = 400, QUIET_MS = WRONG_EVIDENCE_DELAY_MS / 4 };
+  struct fixture *f = *state;
+  uint8_t listed[KEY_BYTES];
+  const uint8_t unlisted[KEY_BYTES] = {1};
+  const int quiet_ms = QUIET_MS;
+  char frame[1];
+  assert_non_null(zmq_z85_decode(listed, LISTED));
+  for (int i = 0; i < FLOOD; i++)
+    ask(f, "wrong", ZEROMQ_ZAP_DOMAIN_TCP, "CURVE", unlisted, sizeof unlisted);
+  for (int i = 0; i < WRONG_EVIDENCE_MAX; i++)
+    expect_answer(f, "wrong", "400", "");
+  ask(f, "right", ZEROMQ_ZAP_DOMAIN_TCP, "CURVE", listed, sizeof listed);
+  expect_answer(f, "right", "200", LISTED);
+  assert_int_equal(zmq_setsockopt(f->client, ZMQ_RCVTIMEO, &quiet_ms, sizeof quiet_ms), 0);
+  assert_int_equal(zmq_recv(f->client, frame, sizeof frame, 0), -1);
+}
+
 UNIT_MAIN
