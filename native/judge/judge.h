@@ -22,7 +22,7 @@
 enum {
   JUDGE_NAMES_KEPT = 128,
   JUDGE_NAMES_TEXT = 208,
-  JUDGE_POLICIES = 4, /* each principal may have a policy of its own */
+  JUDGE_POLICIES = 4, /* words of a channel: each principal may have a policy of its own */
   JUDGE_VERDICTS = OP_CHANNELS * JUDGE_POLICIES
 };
 
@@ -145,8 +145,9 @@ enum jp_status judge_deny(const struct judge *judge, struct text class_name, str
  * a field's record may serve both. */
 enum { JUDGE_KNOWN = 1, JUDGE_ALLOW = 2, JUDGE_LOG = 4, JUDGE_BITS = 3, JUDGE_SHIFT = 6 };
 
-/* The word for a policy of this generation and a channel: policies that are in force together have different words, up
- * to JUDGE_POLICIES of them. */
+/* The index of the word for a channel and a policy of this generation. Policies whose generations differ by a multiple of
+ * JUDGE_POLICIES share a word: each replaces the verdicts of the other, and never uses them, because the word has the
+ * generation of the policy that wrote it. */
 static inline size_t judge_verdict_place(enum op_channel channel, uint64_t generation)
 {
   return (size_t)channel * JUDGE_POLICIES + generation % JUDGE_POLICIES;

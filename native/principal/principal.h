@@ -5,8 +5,9 @@
  * that they belong to. Without --principals there is none: the pointer is NULL, and means `owner`, whose rights are those
  * of the command line.
  *
- * A principal stays the same object when the file is loaded again, so that what it has counts on. One that the file no
- * longer has is gone: its policy denies everything, and a later entry of that name is another principal.
+ * When the file is loaded again, the principal of an entry with the same name stays the same object, so that its
+ * connections, sessions and objects still count. A principal without an entry is gone: its policy denies everything, and a
+ * later entry of the name makes a new principal.
  *
  * Any thread.
  */
@@ -20,7 +21,7 @@
 
 enum { PRINCIPAL_NAME_MAX = 64 };
 
-/* What a principal may have so many of at a time: the keys of `limits`. */
+/* What `limits` bounds, by its keys. */
 enum principal_limit {
   PRINCIPAL_CONNECTIONS,
   PRINCIPAL_SESSIONS, /* with objects */
@@ -31,12 +32,12 @@ enum principal_limit {
 
 extern const char *const principal_limit_names[PRINCIPAL_LIMITS];
 
-/* All but the quotas is written by principals.c alone. */
+/* Only principals.c writes it, except the quotas. */
 struct principal {
   atomic_size_t holders;
   uint32_t number; /* unique in the life of the process; not 0 */
   char name[PRINCIPAL_NAME_MAX + 1];
-  struct policy_source *policies; /* constant; its policy is not */
+  struct policy_source *policies; /* the pointer is constant; a reload replaces the policy in it */
   struct quota quotas[PRINCIPAL_LIMITS];
   atomic_bool is_admin;
   atomic_bool is_gone;
@@ -85,8 +86,8 @@ enum principal_proof_kind {
 
 struct principal_proof {
   enum principal_proof_kind kind;
-  uint32_t
-      number; /* the user or group; the first four bytes of the digest of a token or certificate, as they are read */
+  /* Of a user or group. For a token or certificate, the first four bytes of its digest, the first one highest. */
+  uint32_t number;
 };
 
 #endif

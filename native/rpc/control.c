@@ -313,9 +313,10 @@ void rpc_control_fill_cancelled(bool is_found, struct outcome *outcome)
                               .value = {.kind = OP_BOOLEAN, .boolean = is_found}};
 }
 
-/* The transport cancels requests by id before this request has its turn, or else none of this connection runs or waits. But
- * one that is nested in a callback may, on the thread of another connection. A cancel that is nested itself finds nothing:
- * what it could mean is over, or is later than itself. */
+/* Cancels a request that is nested in a callback. The transport has obeyed the `cancel` before its turn, for the requests
+ * that the connection itself runs or has received. Requests that are nested in its callbacks are not among these: they may run
+ * on the thread of another connection. A `cancel` that is nested itself cancels nothing: the requests before it in its callback
+ * have been answered. */
 static bool cancel_nested(const struct rpc_run *run, struct text id)
 {
   const struct rpc_worker *own = rpc_worker_now();

@@ -676,6 +676,25 @@ class WhoAndWhat(Principals):
         self.begin(self.text + GUEST)
         self.check(self.OPEN_ROWS)
 
+    def test_bad_certificates_count_as_wrong_evidence(self):
+        self.begin(self.text, "--tls-client-ca", self.ca.certificate)
+        address = urlsplit(self.peer.address("https"))
+        bad = certificates.client_context(self.ca, self.pairs["expired"])
+
+        def shake(_):
+            with contextlib.suppress(OSError), \
+                    socket.create_connection((address.hostname, address.port), timeout=SECONDS) as plain, \
+                    bad.wrap_socket(plain, server_hostname="localhost") as client:
+                client.recv(1)
+
+        def is_slow():
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(shake, range(16)))
+            begin = time.monotonic()
+            self.assertEqual(self.https(*by("x")), "401")
+            return time.monotonic() - begin > 0.9
+        eventually(is_slow, "a delayed refusal")
+
     def test_the_docs_have_both_tables(self):
         page = (ROOT / "docs/security.md").read_text(encoding="utf-8")
         for rows in (self.ROWS, self.OPEN_ROWS):

@@ -1,9 +1,10 @@
 #ifndef JPEER_NET_ADMISSION_WRONG_EVIDENCE_H
 #define JPEER_NET_ADMISSION_WRONG_EVIDENCE_H
 /*
- * Counts wrong evidence (unknown tokens, bad certificates) by the client's address, so that guessing is slow: after
- * WRONG_EVIDENCE_MAX in a second, refusals to the address are delayed. The addresses are kept in a table of fixed size;
- * a new address replaces the one that was wrong the longest time ago, among a few.
+ * Counts wrong evidence (unknown tokens and CURVE keys, bad and expired certificates) by the client's address, so that
+ * guessing is slow: after WRONG_EVIDENCE_MAX in a second, refusals to the address are delayed. A handshake of TLS counts, but
+ * its refusal is not delayed, because OpenSSL sends the alert. The addresses are kept in a table of fixed size; a new address
+ * replaces the one that was wrong the longest time ago, among a few.
  *
  * Any thread.
  */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/admission/wrong_evidence.h"
 #include "net/connection/connection_collect.h"
 #include "net/connection/connection_duplex.h"
 #include "net/connection/connection_principal.h"
@@ -241,6 +242,10 @@ static void linger_unshaken(struct connection *connection, const struct jp_error
   if (error->status != JP_CLOSED)
     log_warn_rarely("a TLS handshake with %s has failed: %s",
                     client_address_write(&connection->address, address), error->text);
+  /* The alert has been sent, so only later refusals to the address can be delayed. */
+  if (error->status == JP_DENIED && connection->limits->wrong_evidence != NULL)
+    (void)wrong_evidence_count(connection->limits->wrong_evidence, &connection->address, true,
+                               clock_now_ms());
   if (error->status == JP_CLOSED || connection->output != CONNECTION_OUTPUT_OPEN) {
     connection_break(connection);
     return;

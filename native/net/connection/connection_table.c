@@ -418,15 +418,15 @@ static int64_t check_chunk(struct connection_table *table, struct connection_chu
 
 /* --- principals that have changed; the watcher --- */
 
-/* Ends the connection if its client is no principal's any more. False: its owner is neither in call nor between turns, so
- * it has to be checked again. */
+/* Ends the connection if its evidence does not show its principal any more. False: a turn owns the connection and is not in a
+ * call, so nothing was checked, and the connection has to be checked later. */
 static bool check_principal(struct connection *connection, struct crew_member *watcher)
 {
   bool is_checked = true;
   bool taken = false;
   pthread_mutex_lock(&connection->lock);
   if (connection->state == CONNECTION_FREE) {
-    /* it is nobody's */
+    /* there is no connection in this place */
   } else if (in_call_visit(&connection->in_call)) {
     if (connection->protocol->expel != NULL && connection_has_lost_principal(connection))
       connection_expel_in_call(connection);

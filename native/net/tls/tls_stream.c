@@ -187,7 +187,7 @@ static enum tls_read fail_read(struct tls_stream *stream, struct jp_error *error
   if (code == 0 && stream->failure != 0)
     jp_fail(error, JP_CLOSED, "%s", strerror(stream->failure));
   else if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED && verdict != X509_V_OK)
-    jp_fail(error, JP_INVALID, "the client's certificate is refused: %s",
+    jp_fail(error, JP_DENIED, "the client's certificate is refused: %s",
             X509_verify_cert_error_string(verdict));
   else
     jp_fail(error, JP_INVALID, "%s", reason != NULL ? reason : "the client has broken the protocol");

@@ -69,7 +69,7 @@ bool tls_stream_is_shaking(const struct tls_stream *stream);
 bool tls_stream_has_failed(const struct tls_stream *stream);
 
 /* Reads and decrypts; *count may be 0 with each result. FAILED: *error has the reason; JP_CLOSED: the socket failed;
- * JP_INVALID: the client does not obey the protocol, or is refused. */
+ * JP_DENIED: the client's certificate is refused; JP_INVALID: the client does not obey the protocol. */
 enum tls_read tls_stream_read(struct tls_stream *stream, int fd, char *into, size_t room, size_t *count,
                               struct jp_error *error);
 /* Decrypts unread input, which the next read receives again. Returns its length, up to `room`. */
