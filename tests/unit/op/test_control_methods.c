@@ -23,4 +23,11 @@ UNIT_TEST(no_method_with_objects_is_safe)
   assert_true(op_control_methods[OP_PING].is_safe && op_control_methods[OP_PING].needs_no_runner);
 }
 
+/* It looks up users and groups, which may take seconds: the thread that is reserved for brief methods must not wait. */
+UNIT_TEST(whoami_is_not_brief)
+{
+  assert_false(op_control_methods[OP_WHOAMI].is_brief);
+  assert_true(op_control_methods[OP_PING].is_brief && op_control_methods[OP_STATS].is_brief);
+}
+
 UNIT_MAIN
