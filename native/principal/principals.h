@@ -27,7 +27,8 @@ struct principals_config {
   void *context;
 };
 
-/* Loads the file. JP_INVALID: the error's text names file, line and column. JP_IO. Caller frees with principals_destroy. */
+/* Loads the file. JP_INVALID: the error's text names file, line and column. JP_IO, JP_NOT_FOUND. Caller frees with
+ * principals_destroy. */
 enum jp_status principals_create(const struct principals_config *config, struct principals **principals,
                                  struct jp_error *error) JP_MUST_CHECK;
 /* Retained principals stay valid. NULL is fine. */

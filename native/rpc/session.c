@@ -417,8 +417,10 @@ static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue
 {
   pthread_mutex_lock(&sessions->lock);
   struct rpc_session *oldest = passing->first;
-  if (oldest != NULL)
+  if (oldest != NULL) {
     end_session(sessions, oldest);
+    assert(passing->first != oldest);
+  }
   pthread_mutex_unlock(&sessions->lock);
   if (oldest != NULL)
     destroy_session(oldest, thread);
