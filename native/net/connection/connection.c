@@ -561,13 +561,15 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
     connection->has_message = false;
   if (answer->failed)
     connection_break(connection);
-  if ((seized || answerer != CONNECTION_OWN_ANSWER) && *served == CREW_STREAM)
+  if ((seized || answerer != CONNECTION_OWN_ANSWER || answer->failed) && *served == CREW_STREAM)
     stream->body.close(stream->body.state);
   if (seized || answerer != CONNECTION_OWN_ANSWER || connection_is_broken(connection))
     crew_drop_answer(member, connection->client);
   if (answerer == CONNECTION_ANSWERED) {
     connection_set_answerer(connection, CONNECTION_OWN_ANSWER);
     *served = CREW_ANSWERED;
+  } else if (answer->failed) {
+    *served = CREW_NO_REPLY; /* part of an answer in shared memory would reach the client before the end does */
   }
   return !seized;
 }

@@ -389,6 +389,9 @@ static void serve_text(struct caller *caller, const char *text, struct buffer *o
     BUFFER_LITERAL(out, "nap");
   } else if (strcmp(text, "name") == 0) {
     BUFFER_LITERAL(out, "named");
+  } else if (strcmp(text, "no memory") == 0) {
+    BUFFER_LITERAL(out, "half an ans");
+    out->failed = true;
   } else {
     buffer_printf(out, "%s", text);
   }

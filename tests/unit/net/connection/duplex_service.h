@@ -25,6 +25,7 @@
  *   nap           lasts about as long as the time until input is read ahead; "nap"
  *   stream        an answer in parts: "<", three times "part " and ">"
  *   broken stream  fails after "<"
+ *   no memory     no answer, because there is no memory for its second half
  *   name          "named", also during another request
  *   #N TEXT       the answer to call N
  *   @N TEXT       a request that is nested in call N; "nested TEXT". "@N call" nests a call once more

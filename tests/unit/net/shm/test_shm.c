@@ -108,6 +108,15 @@ SHM_TEST(a_stream_that_breaks_ends_the_connection, share_plain)
   expect_end(&f->c, "the answer could not be finished");
 }
 
+SHM_TEST(no_part_of_an_answer_without_memory_is_sent, share_plain)
+{
+  struct buffer answer = {0};
+  send_message(&f->c, TEXT("no memory"));
+  assert_int_equal(ring_end_read(&f->c, &answer), 0);
+  assert_int_equal(answer.len, 0);
+  buffer_fini(&answer);
+}
+
 /* --- waiting --- */
 
 /* The answers are larger than the ring and the output buffer: requests then wait until the client reads. */
