@@ -187,6 +187,9 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/generators/run.py"]], on("release")),
     ("foreign", "the client library by foreign functions from Node and Ruby, where koffi's registry is reached", "release",
      [[PYTHON, "tests/release/foreign.py"]], on("release")),
+    ("nginx", "who gets what through nginx, which is installed for it", "release",
+     [["sh", "-c", "tools/install-packages nginx-light"
+       f" && exec {PYTHON} -m unittest discover -s tests/integration -p test_real_clients.py"]], on("release")),
     ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],
      on("release")),
     ("failing-memory", "each allocation of the peer's own code fails once, and each with all after it", "release",
