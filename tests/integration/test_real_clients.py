@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 import zmq
 
 import test_principals
+from release import browser
 from support import certificates
 from support.clients import SECONDS, WHOAMI, HttpClient
-from support.peer import BINARY, environment, eventually, run_to_end
+from support.peer import BINARY, ROOT, environment, eventually, run_to_end
 from test_curve import CurveClient
 from test_principals import ALICE, BOB, CAROL, LISTED, bearer
 
@@ -236,6 +237,11 @@ class RealClients(test_principals.WhoAndWhat):
         ("a key that nobody lists", "pyzmq with CURVE", "refused with 400", lambda t: t.curve("stranger")),
         ("nobody", "pyzmq without CURVE, to a port with CURVE", "no handshake", lambda t: t.curve(None)),
     )
+
+    def test_the_docs_have_the_table_of_pages(self):
+        rows = "".join(f"| {words} | {browser.SEEN_WITH_TOKEN[step]} | {browser.REFUSED_WITH_TOKEN[step]} |\n"
+                       for step, words in browser.STEPS.items())
+        self.assertIn(rows, (ROOT / "docs/security.md").read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
