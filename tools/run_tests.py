@@ -192,6 +192,8 @@ RELEASE_STEPS = [
        f" && exec {PYTHON} -m unittest discover -s tests/integration -p test_real_clients.py"]], on("release")),
     ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],
      on("release")),
+    ("strangers", "a good client beside half handshakes, and a minute of wrong tokens", "release",
+     [[PYTHON, "tests/release/strangers.py"]], on("release")),
     ("failing-memory", "each allocation of the peer's own code fails once, and each with all after it", "release",
      [[PYTHON, "tests/release/failing_memory.py"]], on("release")),
     ("complexity", "requests of N, 2N and 4N of all that a client can make long", "release",
