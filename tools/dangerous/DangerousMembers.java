@@ -94,6 +94,7 @@ public final class DangerousMembers {
     {"processes", "java/lang/ProcessImpl", "start", ".*"},
     {"processes", "java/lang/ProcessHandle", "destroy.*|allProcesses|children|descendants|parent|onExit|of|info", ".*"},
     {"processes", "java/awt/Desktop", "browse.*|edit|mail|open.*|print|moveToTrash", ".*"},
+    {"processes", "java/awt/Robot", "<init>|key.*|mouse.*|create.*|getPixelColor", ".*"},
     {"processes", "com/sun/tools/attach/VirtualMachine", "attach|load.*", ".*"},
     {"classes", "java/lang/Class", "forName", ".*"},
     {"classes", "java/lang/ClassLoader", "(?!<)(loadClass|defineClass\\d?|find(System)?Class)", ".*"},
