@@ -32,7 +32,6 @@ http {{
   fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   map $http_upgrade $connection_to_peer {{ default upgrade; '' ''; }}
   upstream port {{ server 127.0.0.1:{port}; keepalive 1; }}
-  upstream socket {{ server unix:{socket}; keepalive 1; }}
   proxy_http_version 1.1; proxy_set_header Host localhost;
   proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_to_peer;
   proxy_ssl_verify on; proxy_ssl_name localhost; proxy_ssl_trusted_certificate {folder}/ca.pem;
@@ -42,7 +41,7 @@ http {{
     location /named/ {{
       proxy_pass https://port/; proxy_ssl_certificate {folder}/named.pem; proxy_ssl_certificate_key {folder}/named.key;
     }}
-    location /socket/ {{ proxy_pass http://socket/; }}
+    {printed}
   }}
 }}
 """
@@ -63,12 +62,13 @@ class RealClients(test_principals.WhoAndWhat):
     # ---- nginx, which runs as a user whom the principals file lists ----
 
     def front(self, way):
-        """Stands for the peer in a client whose requests go through nginx."""
+        """Stands for the peer in a client whose requests go through nginx. "socket": as docs/security.md prints it."""
         if NGINX is None:
             self.skipTest("needs nginx (Debian: nginx-light)")  # only the row
         if self.nginx is None:
             self.start_nginx()
-        return types.SimpleNamespace(address=lambda scheme: f"{scheme}s://localhost:{self.front_port}/{way}/rpc", tls=self.peer.tls,
+        path = "/rpc" if way == "socket" else f"/{way}/rpc"
+        return types.SimpleNamespace(address=lambda scheme: f"{scheme}s://localhost:{self.front_port}{path}", tls=self.peer.tls,
                                      clients=self.peer.clients)
 
     def start_nginx(self):
@@ -80,9 +80,11 @@ class RealClients(test_principals.WhoAndWhat):
             certificates.put(source, folder / name)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.front_port = free.getsockname()[1]
+        page = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+        printed = re.search(r"^```nginx\n(.*?)^```", page, re.M | re.S)[1]
         (folder / "conf").write_text(NGINX_FILE.format(
             folder=folder, front=self.front_port, port=urlsplit(self.peer.address("https")).port,
-            socket=self.peer.socket_path("http+unix")), encoding="ascii")
+            printed=printed.replace("/run/app/app.sock", self.peer.socket_path("http+unix"))), encoding="ascii")
         for each in (folder, *folder.iterdir()):
             os.chown(each, LISTED, LISTED)
         folder.parent.chmod(0o755)
@@ -119,8 +121,8 @@ class RealClients(test_principals.WhoAndWhat):
             before = used
         return ", ".join(found)
 
-    def over_proxied_websocket(self, **more):
-        peer, self.peer = self.peer, self.front("port")
+    def over_proxied_websocket(self, way="port", **more):
+        peer, self.peer = self.peer, self.front(way)
         try:
             return self.knows(**more)
         finally:
@@ -202,6 +204,8 @@ class RealClients(test_principals.WhoAndWhat):
         ("**nobody**", "nginx with alice's certificate, to a port", "alice", lambda t: t.proxied(None, way="named")),
         ("alice, carol, a wrong token", "nginx as bob's Unix user, to a Unix socket, one connection", "alice, carol, 401",
          lambda t: t.proxied(ALICE, CAROL, "x", way="socket")),
+        ("carol's token", "WebSocket through nginx, to a Unix socket", "carol", lambda t: t.over_proxied_websocket(
+            "socket", headers=bearer(CAROL))),
         ("**nobody**", "nginx as bob's Unix user, to a Unix socket", "bob", lambda t: t.proxied(None, way="socket")),
         ("alice's token", "`openssl s_client`, TLS 1.3", "alice", lambda t: t.by_openssl("-tls1_3", token=ALICE)),
         ("alice's certificate", "`openssl s_client`, TLS 1.2, ECDHE and AES-GCM", "alice", lambda t: t.by_openssl(
