@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import chart, loadtable, python
+from bench import chart, loadtable, python, trust
 from bench.report import table, table_line
 from support.peer import BUILD, ROOT
 
@@ -97,6 +97,9 @@ COSTS = (
     Cost("a call over a WebSocket on TCP", "load", called("add", "WebSocket", (1, 1))),
     Cost("a call over HTTP", "load", called("add", "HTTP", (1, 1))),
     Cost("a call over ZeroMQ", "load", called("add", "ZeroMQ", (1, 1))),
+    Cost("a call over a WebSocket with TLS", "tls", called("add", "wss", (1, 1))),
+    Cost("a call over HTTP with a token", "trust", called("add", trust.TOKENS, (1, 1))),
+    Cost("a call over ZeroMQ with CURVE", "trust", called("add", trust.CURVE, (1, 1))),
     Cost("the peer's processor time for one of 256 calls in flight, WebSocket", "load",
          called("add", "WebSocket", (16, 16), "server_us_per_call")),
     Cost("the same where the text of each request is new", "load",

@@ -287,6 +287,7 @@ static enum jp_status prepare(struct engine *engine, struct jp_error *error)
     return status;
   target.in_flight = config->in_flight;
   target.keeps_session = config->workload->keeps_session;
+  target.evidence = config->evidence;
   engine->connections = calloc(config->connections, sizeof(*engine->connections));
   engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   if (engine->connections == NULL || engine->epoll_fd < 0)

@@ -11,6 +11,7 @@
  * request) to the time when its answer was read; all answers of one read have the same time.
  */
 #include "histogram.h"
+#include "link.h"
 #include "workload.h"
 
 #include "base/status.h"
@@ -26,6 +27,7 @@ struct engine_config {
   int stall_ms;  /* without an answer for this time the run ends with an error */
   int watch_pid; /* the process whose resident memory and processor time are read; 0: none */
   bool canned;   /* the server is jpeer-bench-floor */
+  struct link_evidence evidence;
 };
 
 /* Resident memory of the watched process, in KiB; all 0 if no process is watched. */

@@ -15,6 +15,12 @@
 
 struct link;
 
+/* What a client shows. */
+struct link_evidence {
+  const char *token; /* HTTP: sent as Authorization; NULL: none */
+  bool has_curve;    /* ZeroMQ: with the keys of curve.h */
+};
+
 struct link_target {
   const char *address;     /* "ws://127.0.0.1:4711/rpc", "ws+unix:/run/peer" */
   const char *socket_path; /* the path of the Unix socket; NULL: TCP */
@@ -23,6 +29,7 @@ struct link_target {
   char path[64];
   unsigned in_flight; /* the most requests that are open at a time */
   bool keeps_session; /* HTTP: send a `peer-id` */
+  struct link_evidence evidence;
 };
 
 /* The receiver of answers; the text is borrowed for the call. */

@@ -32,6 +32,7 @@ static void http_close(struct link *link)
 static void write_head(struct link *link, const struct link_target *target)
 {
   char session[UUID_TEXT_LENGTH + 16] = "";
+  char authorization[128] = "";
   if (target->keeps_session) {
     struct uuid uuid;
     char text[UUID_TEXT_LENGTH + 1];
@@ -39,10 +40,12 @@ static void write_head(struct link *link, const struct link_target *target)
     uuid_format(&uuid, text);
     snprintf(session, sizeof(session), "peer-id: %s\r\n", text);
   }
+  if (target->evidence.token != NULL)
+    snprintf(authorization, sizeof(authorization), "Authorization: Bearer %s\r\n", target->evidence.token);
   int length = snprintf(link->head, HEAD_MAX,
-                        "POST %s HTTP/1.1\r\nHost: %s:%s\r\n%sContent-Type: application/json\r\n"
+                        "POST %s HTTP/1.1\r\nHost: %s:%s\r\n%s%sContent-Type: application/json\r\n"
                         "Content-Length: ",
-                        target->path, target->host, target->port, session);
+                        target->path, target->host, target->port, session, authorization);
   link->head_length = (size_t)length;
 }
 

@@ -1,4 +1,5 @@
 /* ZeroMQ: each connection is a DEALER. All connections share one context, and so one I/O thread. */
+#include "curve.h"
 #include "link.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static void zeromq_close(struct link *link)
 }
 
 /* No high-water marks, so that a send never waits: the window bounds the messages in flight. */
-static enum jp_status make_socket(struct link *link, struct jp_error *error)
+static enum jp_status make_socket(struct link *link, bool has_curve, struct jp_error *error)
 {
   const int none = 0;
   if (shared_context == NULL)
@@ -44,6 +45,10 @@ static enum jp_status make_socket(struct link *link, struct jp_error *error)
       zmq_setsockopt(link->socket, ZMQ_RCVHWM, &none, sizeof(none)) != 0 ||
       zmq_setsockopt(link->socket, ZMQ_LINGER, &none, sizeof(none)) != 0)
     return zeromq_fail(error, "a socket");
+  if (has_curve && (zmq_setsockopt(link->socket, ZMQ_CURVE_SERVERKEY, BENCH_CURVE_SERVER_KEY, 40) != 0 ||
+                    zmq_setsockopt(link->socket, ZMQ_CURVE_PUBLICKEY, BENCH_CURVE_CLIENT_KEY, 40) != 0 ||
+                    zmq_setsockopt(link->socket, ZMQ_CURVE_SECRETKEY, BENCH_CURVE_CLIENT_SECRET, 40) != 0))
+    return zeromq_fail(error, "CURVE");
   return JP_OK;
 }
 
@@ -77,7 +82,7 @@ static enum jp_status zeromq_open(const struct link_target *target, struct link 
   if (made == NULL)
     return jp_fail(error, JP_NO_MEMORY, "no memory for a connection");
   shared_users++;
-  enum jp_status status = make_socket(made, error);
+  enum jp_status status = make_socket(made, target->evidence.has_curve, error);
   if (status == JP_OK)
     status = await_handshake(made, target->address, error);
   if (status != JP_OK) {

@@ -50,11 +50,12 @@ class Floor:
 
     PROGRAM = "jpeer-bench-floor"
     SCHEMES = (*TRANSPORTS, *UNIX_TRANSPORTS)
+    ARGUMENTS = ()
 
     def __init__(self, workload, core=None):
         self.folder = tempfile.TemporaryDirectory(prefix="jpeer-bench-")
         with pinned(core):
-            self.process = subprocess.Popen([BUILD / "bench" / self.PROGRAM, workload, self.folder.name],
+            self.process = subprocess.Popen([BUILD / "bench" / self.PROGRAM, workload, self.folder.name, *self.ARGUMENTS],
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                             env=environment())
         lines = [self.process.stdout.readline().strip() for _ in self.SCHEMES]
@@ -84,3 +85,9 @@ class ZmqEcho(Floor):
 
     PROGRAM = "jpeer-bench-zmq-echo"
     SCHEMES = ("tcp", "ipc")
+
+
+class CurveEcho(ZmqEcho):
+    """The same with CURVE."""
+
+    ARGUMENTS = ("curve",)

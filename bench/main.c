@@ -42,6 +42,8 @@ static const struct option option_rows[] = {
     {"workload", required_argument, NULL, 'w'},
     {"seconds", required_argument, NULL, 's'},
     {"canned", no_argument, NULL, 'k'},
+    {"token", required_argument, NULL, 'o'},
+    {"curve", no_argument, NULL, 'c'},
     {"json", no_argument, NULL, 'j'},
     {"list", no_argument, NULL, 'l'},
     {"help", no_argument, NULL, 'h'},
@@ -67,6 +69,8 @@ static void print_help(void)
        "each\n"
        "                     hundredth\n"
        "  --canned           the server is jpeer-bench-floor\n"
+       "  --token TOKEN      HTTP: sent with each request; for measurements alone, as others see it\n"
+       "  --curve            ZeroMQ: CURVE, with the keys of libzmq's manual\n"
        "  --json             print the figures as one JSON object instead of a line\n"
        "\n"
        "Exit codes: 0, 1 (a wrong answer, or no connection), 2 (usage).");
@@ -131,6 +135,12 @@ static bool apply(struct arguments *arguments, int option, const char *value)
     return read_seconds(value, &arguments->engine.seconds);
   case 'k':
     arguments->engine.canned = true;
+    return true;
+  case 'o':
+    arguments->engine.evidence.token = value;
+    return true;
+  case 'c':
+    arguments->engine.evidence.has_curve = true;
     return true;
   case 'j':
     arguments->json = true;

@@ -2,14 +2,16 @@
  * jpeer-bench-zmq-echo: a bare ROUTER of libzmq that sends the canned answer of a workload; one thread that waits,
  * receives and sends. The cost of ZeroMQ itself: the floor of the peer's ZeroMQ transport.
  *
- * usage: jpeer-bench-zmq-echo WORKLOAD FOLDER
+ * usage: jpeer-bench-zmq-echo WORKLOAD FOLDER [curve]
  * Listens on a port, and on a Unix socket in the folder. Prints both addresses, one a line; ends when its standard
  * input does.
  */
 #include "canned.h"
+#include "curve.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -24,15 +26,18 @@ static bool listen_on(void *router, const char *endpoint)
   return true;
 }
 
-static bool open_router(void *context, const char *folder, void **router)
+static bool open_router(void *context, const char *folder, bool has_curve, void **router)
 {
   const int none = 0;
+  const int one = 1;
   char ipc[128];
   snprintf(ipc, sizeof(ipc), "ipc://%s/zmq", folder);
   *router = zmq_socket(context, ZMQ_ROUTER);
   return *router != NULL && zmq_setsockopt(*router, ZMQ_SNDHWM, &none, sizeof(none)) == 0 &&
          zmq_setsockopt(*router, ZMQ_RCVHWM, &none, sizeof(none)) == 0 &&
          zmq_setsockopt(*router, ZMQ_LINGER, &none, sizeof(none)) == 0 &&
+         (!has_curve || (zmq_setsockopt(*router, ZMQ_CURVE_SERVER, &one, sizeof(one)) == 0 &&
+                         zmq_setsockopt(*router, ZMQ_CURVE_SECRETKEY, BENCH_CURVE_SERVER_SECRET, 40) == 0)) &&
          listen_on(*router, "tcp://127.0.0.1:*") && listen_on(*router, ipc);
 }
 
@@ -77,14 +82,16 @@ static int serve(void *router, const struct canned *canned)
 int main(int argc, char **argv)
 {
   struct canned canned = {0};
-  if (argc != 3 || !canned_init(&canned, argv[1])) {
-    fputs("usage: jpeer-bench-zmq-echo WORKLOAD FOLDER\n", stderr);
+  bool has_curve = argc == 4 && strcmp(argv[3], "curve") == 0;
+  if ((argc != 3 && !has_curve) || !canned_init(&canned, argv[1])) {
+    fputs("usage: jpeer-bench-zmq-echo WORKLOAD FOLDER [curve]\n", stderr);
     canned_fini(&canned);
     return 2;
   }
   void *router = NULL;
   void *context = zmq_ctx_new();
-  int failure = context != NULL && open_router(context, argv[2], &router) ? serve(router, &canned) : errno;
+  int failure =
+      context != NULL && open_router(context, argv[2], has_curve, &router) ? serve(router, &canned) : errno;
   if (failure != 0)
     fprintf(stderr, "jpeer-bench-zmq-echo: %s\n", zmq_strerror(failure));
   if (router != NULL)

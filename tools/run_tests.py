@@ -59,7 +59,7 @@ WITHOUT_JNI = {"test_descriptions.py", "test_idle.py", "test_jsonrpc_1_1.py", "t
                "test_parent.py", "test_policy.py", "test_policy_reload.py", "test_share_beside.py", "test_shm.py",
                "test_unix_sockets.py"}
 # Modules that start many JVMs, and read nothing that others do not read, too.
-WITHOUT_ASAN = {"test_application.py", "test_docs_links.py", "test_epochs.py", "test_examples.py", "test_intruders.py",
+WITHOUT_ASAN = {"test_application.py", "test_docs_links.py", "test_docs_recipes.py", "test_epochs.py", "test_examples.py", "test_intruders.py",
                 "test_java_line.py", "test_long_calls.py", "test_policy_values.py", "test_readiness.py", "test_readme.py",
                 "test_start.py"}
 assert not WITHOUT_JNI & WITHOUT_ASAN
@@ -167,6 +167,8 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/fuzz/mutate_callbacks.py", "--seconds", "600"]], on("dev")),
     ("fuzz-binary", "the parsers of binary messages, mutated for a quarter of an hour, under ASan and UBSan", None,
      [[PYTHON, "tests/release/fuzz.py", "--seconds", "900", "colfer", "binary_params"]], {}),
+    ("fuzz-evidence", "the readers of what clients show, mutated for five minutes each, under ASan and UBSan", None,
+     [[PYTHON, "tests/release/fuzz.py", "--seconds", "300", "http", "tls_records", "zap", "curve_keys", "principal_yaml"]], {}),
     ("colfer-long", "the step colfer with 200,000 structs, and its client under -Xcheck:jni", "release",
      [[PYTHON, "tests/colfer/run.py", "--structs", "200000", "--seed", str(int(time.time()))]],
      on("release", JPEER_CHECK_JNI="1")),
@@ -187,8 +189,13 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/generators/run.py"]], on("release")),
     ("foreign", "the client library by foreign functions from Node and Ruby, where koffi's registry is reached", "release",
      [[PYTHON, "tests/release/foreign.py"]], on("release")),
+    ("nginx", "who gets what through nginx, which is installed for it", "release",
+     [["sh", "-c", "tools/install-packages nginx-light"
+       f" && exec {PYTHON} -m unittest discover -s tests/integration -p test_real_clients.py"]], on("release")),
     ("browser", "pages of allowed and of other origins in Chromium", "release", [[PYTHON, "tests/release/browser.py"]],
      on("release")),
+    ("strangers", "a good client beside half handshakes, and a minute of wrong tokens", "release",
+     [[PYTHON, "tests/release/strangers.py"]], on("release")),
     ("failing-memory", "each allocation of the peer's own code fails once, and each with all after it", "release",
      [[PYTHON, "tests/release/failing_memory.py"]], on("release")),
     ("complexity", "requests of N, 2N and 4N of all that a client can make long", "release",

@@ -92,7 +92,9 @@ public final class DangerousMembers {
     {"processes", "java/lang/ProcessBuilder", "start|startPipeline", ".*"},
     {"processes", "java/lang/Runtime", "exec", ".*"},
     {"processes", "java/lang/ProcessImpl", "start", ".*"},
+    {"processes", "java/lang/ProcessHandle", "destroy.*|allProcesses|children|descendants|parent|onExit|of|info", ".*"},
     {"processes", "java/awt/Desktop", "browse.*|edit|mail|open.*|print|moveToTrash", ".*"},
+    {"processes", "java/awt/Robot", "<init>|key.*|mouse.*|create.*|getPixelColor", ".*"},
     {"processes", "com/sun/tools/attach/VirtualMachine", "attach|load.*", ".*"},
     {"classes", "java/lang/Class", "forName", ".*"},
     {"classes", "java/lang/ClassLoader", "(?!<)(loadClass|defineClass\\d?|find(System)?Class)", ".*"},
@@ -121,18 +123,48 @@ public final class DangerousMembers {
     {"reflection", "java/lang/invoke/MethodHandles$Lookup", "(find|unreflect|bind).*", ".*"},
     {"deserialization", "java/io/ObjectInputStream", "<init>|readObject|readUnshared", ".*"},
     {"deserialization", "java/io/ObjectInput", "readObject", ".*"},
+    {"threads", "java/lang/Thread", "start|startVirtualThread|stop|suspend|resume|interrupt"
+        + "|set(?!Name).*|enumerate|getAllStackTraces|getStackTrace", ".*"},
+    {"threads", "java/lang/ThreadGroup", "stop|suspend|resume|interrupt|destroy|enumerate|set.*|list", ".*"},
+    {"threads", "java/lang/Thread$Builder.*|java/util/concurrent/ThreadFactory", "start|unstarted|newThread|factory", ".*"},
+    {"threads", "java/util/concurrent/(Executor|.*ExecutorService|.*Executor|ForkJoinPool|ForkJoinTask)",
+        "execute|submit|invoke.*|schedule.*|fork", ".*"},
+    {"threads", "java/util/Timer", "schedule.*", ".*"},
+    {"threads", "java/util/concurrent/(CompletableFuture|CompletionStage)", ".*Async", ".*"},
+    {"threads", "java/util/(Collection|stream/BaseStream)", "parallel|parallelStream", ".*"},
+    {"threads", "java/lang/management/ThreadMXBean", "dump.*|find.*|getThread(Info|Cpu.*|User.*|Allocated.*)", ".*"},
+    {"network", "java/net/(Server|Datagram|Multicast)?Socket", "<init>", "\\([^)]+\\).*"},
+    {"network", "java/net/(Server|Datagram|Multicast)?Socket", "connect|bind|accept|send|receive|joinGroup", ".*"},
+    {"network", "java/net/InetAddress", "get(All)?ByName|getHostName|getCanonicalHostName|isReachable|getLocalHost", ".*"},
+    {"network", "java/net/NetworkInterface", "getBy.*|getNetworkInterfaces|networkInterfaces", ".*"},
+    {"network", "java/net/InetSocketAddress", "<init>", "\\(Ljava/lang/String;.*"},
+    {"network", "java/net/URL", "openConnection|openStream|getContent|equals|hashCode|sameFile", ".*"},
+    {"network", "java/net/(URL|Http.*|Jar.*)Connection", "connect|get(Input|Output)Stream|getContent|getHeader.*", ".*"},
+    {"network", "java/net/http/HttpClient", "send|sendAsync|newWebSocketBuilder", ".*"},
+    {"network", "java/net/http/WebSocket$Builder", "buildAsync", ".*"},
+    {"network", "java/nio/channels/.*(Socket|Datagram)Channel", "open|connect|bind|accept|send|receive|join", ".*"},
+    {"network", "javax/net/(ssl/)?.*SocketFactory", "create.*Socket", ".*"},
+    {"network", "java/sql/(DriverManager|Driver)", "getConnection|connect", ".*"},
+    {"network", "javax/sql/.*DataSource", "get.*Connection", ".*"},
+    {"network", "javax/naming/(directory/|ldap/|event/)?Initial.*Context|javax/naming/Context", "<init>|lookup.*|doLookup", ".*"},
+    {"network", "java/rmi/(Naming|registry/(LocateRegistry|Registry)|server/UnicastRemoteObject)",
+        "lookup|bind|rebind|unbind|list|getRegistry|createRegistry|exportObject", ".*"},
+    {"network", "javax/management/remote/JMXConnector(Factory|Server)?", "connect|start|newJMXConnector", ".*"},
+    {"network", "java/.*|javax/.*|org/.*|com/sun/org/apache/.*|com/sun/rowset/.*|sun/security/.*", ".*",
+        NAMES_OF_DOCUMENTS},
+    {"network", "com/sun/net/httpserver/Https?Server", "create|bind|start", ".*"},
   };
 
   private static final Map<String, String> MEANINGS = new LinkedHashMap<>();
 
   /** Much of the JDK loads classes and calls methods by its own names: at a greater distance that means nothing. */
   private static final Map<String, Integer> DEPTHS = Map.of("files", 5, "processes", 5, "classes", 3, "natives", 5,
-      "reflection", 2, "deserialization", 4);
+      "reflection", 2, "deserialization", 4, "threads", 1, "network", 4);
 
-  /** These packages are about files, and reach them by long ways. */
+  /** These packages are about files and hosts, and reach them by long ways. */
   private static final Pattern DEEPER = Pattern.compile("(java/(beans|net|nio)|javax/(imageio|print|sound|sql|xml)"
       + "|javax/swing/text|org/(jcp|w3c|xml)|com/sun/(org/apache|rowset|media)|sun/(net|nio|print))/.*");
-  private static final int DEEPER_FILES = 12;
+  private static final Map<String, Integer> DEEPER_DEPTHS = Map.of("files", 12, "network", 12);
 
   static {
     MEANINGS.put("files", "opens, lists, changes or deletes files");
@@ -141,6 +173,8 @@ public final class DangerousMembers {
     MEANINGS.put("natives", "loads native code, or reaches raw memory");
     MEANINGS.put("reflection", "calls members by name");
     MEANINGS.put("deserialization", "reads serialised objects");
+    MEANINGS.put("threads", "starts threads, or stops, changes or shows those of others");
+    MEANINGS.put("network", "connects, listens, or looks up hosts");
   }
 
     // ---- the classes of a JDK
@@ -648,7 +682,7 @@ public final class DangerousMembers {
   private void list(Map<String, Map<String, Set<String>>> listed) {
     for (String kind : MEANINGS.keySet()) {
       Reaching reaching = new Reaching();
-      reaching.walk(sinksOf(kind), DEPTHS.get(kind), kind.equals("files") ? DEEPER_FILES : 0);
+      reaching.walk(sinksOf(kind), DEPTHS.get(kind), DEEPER_DEPTHS.getOrDefault(kind, 0));
       for (String method : reaching.parameters.keySet()) {
         int dot = method.indexOf('.');
         ClassFacts facts = classes.get(method.substring(0, dot));
