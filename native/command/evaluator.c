@@ -137,12 +137,18 @@ static bool begins_class(struct text name)
   return name.len > 0 && name.data[0] >= 'A' && name.data[0] <= 'Z';
 }
 
+/* A variable's value, which the pool holds from now on: what is evaluated before it is used may assign to the variable. */
+static struct value *read_variable(struct evaluator *ev, const struct variable *variable)
+{
+  return evaluator_or_no_memory(ev, value_hold(&ev->pool, variable->value));
+}
+
 /* A variable's value, a class, or the beginning of a class's name. */
 static struct value *resolve_name(struct evaluator *ev, const struct node *node)
 {
   struct variable *variable = evaluator_find_variable(ev, node->name);
   if (variable != NULL)
-    return variable->value;
+    return read_variable(ev, variable);
   if (!begins_class(node->name) && class_name_find(ev->classes, node->name) == NULL)
     return make_name(ev, VALUE_PACKAGE, node->name);
   struct text full = evaluator_resolve_simple(ev, node->at, node->name);
@@ -306,6 +312,7 @@ static struct value *call_lambda(struct evaluator *ev, size_t at, struct lambda 
     return evaluator_fail(ev, at, "", "the lambda has %zu parameters, and is called with %zu arguments",
                           index, count);
   }
+  lambda->holders++; /* the body may end what has held it */
   ev->scope = scope;
   ev->program = lambda->program;
   ev->calls++;
@@ -315,6 +322,7 @@ static struct value *call_lambda(struct evaluator *ev, size_t at, struct lambda 
   ev->scope = outer;
   ev->program = program;
   scope_release(scope);
+  lambda_free(lambda);
   return result;
 }
 
@@ -413,7 +421,7 @@ static struct value *evaluate_call(struct evaluator *ev, const struct node *node
     if (variable == NULL || variable->value->kind != VALUE_LAMBDA)
       return evaluator_fail(ev, node->at, "",
                             "a method needs an object or a class before it: Math.max(3, 5)");
-    object = variable->value;
+    object = read_variable(ev, variable);
   } else {
     object = evaluator_resolve_node(ev, node->first);
   }

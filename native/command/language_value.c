@@ -10,18 +10,30 @@
 
 /* ---- holders ---- */
 
-struct value *value_create(struct value_pool *pool, enum value_kind kind)
+static bool make_room(struct value_pool *pool)
 {
   struct value **values = array_grow(pool->values, pool->count, &pool->capacity, sizeof(struct value *));
-  if (values == NULL)
-    return NULL;
-  pool->values = values;
-  struct value *value = calloc(1, sizeof *value);
+  if (values != NULL)
+    pool->values = values;
+  return values != NULL;
+}
+
+struct value *value_create(struct value_pool *pool, enum value_kind kind)
+{
+  struct value *value = make_room(pool) ? calloc(1, sizeof *value) : NULL;
   if (value == NULL)
     return NULL;
   value->kind = kind;
   value->holders = 1;
   pool->values[pool->count++] = value;
+  return value;
+}
+
+struct value *value_hold(struct value_pool *pool, struct value *value)
+{
+  if (!make_room(pool))
+    return NULL;
+  pool->values[pool->count++] = value_keep(value);
   return value;
 }
 

@@ -63,6 +63,8 @@ void lambda_release(struct lambda *lambda);
 
 /* A new value, held by the pool. NULL: no memory. */
 struct value *value_create(struct value_pool *pool, enum value_kind kind);
+/* The pool holds a value that others hold, too. NULL: no memory. */
+struct value *value_hold(struct value_pool *pool, struct value *value);
 struct value *value_keep(struct value *value);
 /* Accepts NULL. */
 void value_release(struct value *value);

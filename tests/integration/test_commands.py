@@ -143,6 +143,19 @@ class Expressions(CommandCase):
                 self.assertEqual(re.search(r"ms, (\d+) round trips?, (\d+) objects? held", done.stderr).groups(),
                                  (str(trips), str(held)))
 
+    def test_variables_that_end_while_their_values_are_used(self):
+        for program, wanted in (("n = 1000; f = () -> { n = n + 1; n }; n + f()", "2001"),
+                                ("args = [1, 2, 3]; s = 0; for (a : args) { args = null; s = s + a }; s", "6"),
+                                ("f = () -> { f = null; n = 7; n + 1 }; f()", "8"),
+                                ("f = () -> { for (i : [41]) { x = i + 1 }; x }; f()", "42"),
+                                ("o = new StringBuilder(\"a\"); f = () -> { o = null; 1 }; o.append(f())", "$1 java.lang.StringBuilder a1"),
+                                ("f = i -> { f = null; i + 1 }; [1, 2].stream().map(f).collect(Collectors.toList())",
+                                 "$1 java.util.ArrayList (2) [2, 3]"),
+                                ("xs = [1, 2]; f = () -> { xs = null; 1 }; xs[f()]", "2")):
+            with self.subTest(program):
+                self.assert_prints(wanted + "\n", "call", program)
+                self.assert_prints(wanted + "\n", "shell", "-e", program)  # values end with their statement
+
 
 class Words(CommandCase):
     def test_forms_of_words(self):
