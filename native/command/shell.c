@@ -5,6 +5,7 @@
 #include "command/completer.h"
 #include "command/line_editor.h"
 #include "command/peers.h"
+#include "command/tokens.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -465,23 +466,19 @@ static bool take_command(struct statement_listener *listener, struct text line)
 
 /* ---- lines of a terminal ---- */
 
-/* Where "| command" begins: a single | outside of texts. SIZE_MAX: nowhere. */
+/* Where "| command" begins: a | that is no part of a token, so not one in a text or a comment. SIZE_MAX: nowhere. */
 static size_t find_pipe(struct text line)
 {
-  char quote = 0;
-  for (size_t i = 0; i < line.len; i++) {
-    char c = line.data[i];
-    bool is_or = quote == 0 && c == '|' && i + 1 < line.len && line.data[i + 1] == '|';
-    if (is_or || (quote != 0 && c == '\\'))
-      i++;
-    else if (quote != 0)
-      quote = c == quote ? 0 : quote;
-    else if (c == '"' || c == '\'')
-      quote = c;
-    else if (c == '|')
-      return i;
-  }
-  return SIZE_MAX;
+  struct arena arena;
+  struct token token = {0};
+  struct language_error error;
+  enum jp_status status;
+  arena_init(&arena);
+  do
+    status = token_read(line, token.end, &arena, &token, &error);
+  while (status == JP_OK && token.kind != TOKEN_END);
+  arena_fini(&arena);
+  return status == JP_INVALID && token.at < line.len && line.data[token.at] == '|' ? token.at : SIZE_MAX;
 }
 
 static void run_piped(struct shell *shell, struct text source, struct text program)

@@ -197,6 +197,15 @@ class Typing(PeerCase):
         shell.run(f"\\open {other.address('ws')}", "> ")
         shell.run("\\open ws://127.0.0.1:1", "jpeer shell: ")
 
+    def test_a_pipe_is_no_part_of_a_comment_or_text(self):
+        shell = self.open()
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-pipe-"))
+        shell.run(f"x = 5 // a | touch {folder}/1\r1 + x", "\n6")
+        shell.run(f"y = 6 /* b' | touch {folder}/2 */\r1 + y", "\n7")
+        shell.run(f"z = \"\"\"\rc | touch {folder}/3\r\"\"\"\rz.length() + {len(folder) + 100}", f"\n{2 * len(folder) + 113}")
+        shell.run("'|' + \"a|b\" + (false || true) | tr a-z A-Z", "\n|A|BTRUE")
+        self.assertEqual(os.listdir(folder), [])
+
 
 class Scripts(PeerCase):
     options = ()
