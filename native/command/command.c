@@ -452,14 +452,21 @@ int command_report(const struct command *command, const struct failure *failure,
 
 /* ---- the peer ---- */
 
-static int fail_connection(const struct command *command, enum jp_client_status status,
-                           const struct jp_client_error *error)
+int command_report_status(const struct command *command, enum jp_client_status status,
+                          const struct jp_client_error *error, const struct jp_answer *answer)
 {
   struct failure failure;
   failure_init(&failure);
-  failure_set(&failure, status, error, NULL, false);
+  failure_set(&failure, status, error, answer, command->options.verbose);
   int code = command_report(command, &failure, TEXT_ABSENT);
   failure_fini(&failure);
+  return code;
+}
+
+static int fail_connection(const struct command *command, enum jp_client_status status,
+                           const struct jp_client_error *error)
+{
+  int code = command_report_status(command, status, error, NULL);
   return status == JP_CLIENT_INVALID ? COMMAND_USAGE : code == COMMAND_INTERRUPTED ? code : COMMAND_UNREACHED;
 }
 
@@ -761,13 +768,18 @@ static int open_session(struct command *command)
 }
 
 /* Leaves the session's objects in the peer. */
-static int save_session(struct command *command, int code)
+static void leave_session(struct command *command)
 {
-  int saved = session_file_save(command->session, command, command->options.url);
   client_leave_session(command->client);
   evaluator_destroy(command->evaluator);
   command->client = NULL;
   command->evaluator = NULL;
+}
+
+static int save_session(struct command *command, int code)
+{
+  int saved = session_file_save(command->session, command, command->options.url);
+  leave_session(command);
   return code == COMMAND_GOOD ? saved : code;
 }
 
@@ -818,7 +830,11 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     code = COMMAND_FAILED;
   } else {
     if (command->session != NULL)
-      session_file_load(command->session, command);
+      code = session_file_load(command->session, command);
+    if (code != COMMAND_GOOD) {
+      leave_session(command);
+      return code;
+    }
     code = command->options.watch_ms > 0 ? repeat_command(command, row->run) : row->run(command);
     if (command->peer != NULL)
       jp_peer_await_output(command->peer);

@@ -127,6 +127,9 @@ int command_check_call(const struct command *command);
 
 /* Prints what failed, and returns the exit status for it. source: what places of the failure are in; data NULL: none. */
 int command_report(const struct command *command, const struct failure *failure, struct text source);
+/* The same for what a function of the client library returned. answer: its answer, or NULL. */
+int command_report_status(const struct command *command, enum jp_client_status status,
+                          const struct jp_client_error *error, const struct jp_answer *answer);
 /* Prints a usage error, and returns COMMAND_USAGE. */
 int command_fail_usage(const struct command *command, const char *format, ...) JP_PRINTF(2, 3);
 /* The configuration of the command's clients. */

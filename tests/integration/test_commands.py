@@ -1,12 +1,15 @@
 """The commands of the binary: jpeer call, ls, describe, ping, stats and gc, as a shell runs them."""
 
+import contextlib
 import json
 import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 from support.certificates import Servers
@@ -476,6 +479,8 @@ class Sessions(CommandCase):
                 self.assertEqual(done.stdout, "6\n")
                 self.assertIn("has ended the session: ", done.stderr)
                 self.assertIn("there is no variable $1", run("$1").stderr)
+            self.assertEqual(run_to_end("end", "old", env=self.own).returncode, 0)
+            self.assertEqual(run_to_end("sessions", env=self.own).stdout, "")
 
     def test_a_command_waits_for_the_session(self):
         errors = self.enterContext(tempfile.NamedTemporaryFile("w+", encoding="utf-8"))
@@ -501,6 +506,40 @@ class Sessions(CommandCase):
         done = run_to_end("call", "-s", "w", "-u", "ws://127.0.0.1:1", "1", env=self.own)
         self.assertEqual(done.returncode, 2)
         self.assertIn("the session w is of the peer at", done.stderr)
+
+    def test_a_session_outlives_a_peer_that_does_not_answer(self):
+        self.in_session("call", "o = new Object(); x = 5")
+        file = Path(self.own["XDG_RUNTIME_DIR"], "jpeer", "sessions", "w")
+        text = file.read_text(encoding="utf-8")
+        closing = socket.create_server(("127.0.0.1", 0))
+
+        def close_connections():
+            with contextlib.suppress(OSError):
+                while True:
+                    closing.accept()[0].close()
+        threading.Thread(target=close_connections, daemon=True).start()
+        self.addCleanup(closing.close)
+        self.addCleanup(closing.shutdown, socket.SHUT_RDWR)
+        other = text.replace(self.peer.address("ws"), "tcp://127.0.0.1:%d" % closing.getsockname()[1])
+        file.write_text(other, encoding="utf-8")
+        for words in (("call", "-s", "w", "x = 6"), ("end", "w")):
+            done = run_to_end(*words, env=self.own)
+            self.assertEqual((done.returncode, done.stdout, file.read_text(encoding="utf-8")), (4, "", other), done.stderr)
+            self.assertNotEqual(done.stderr, "")
+        file.write_text(text, encoding="utf-8")
+        self.assertEqual(self.in_session("call", "x + o.toString().length() * 0"), "5\n")
+
+    def test_a_broken_file_is_no_new_session(self):
+        self.in_session("call", "x = 5")
+        file = Path(self.own["XDG_RUNTIME_DIR"], "jpeer", "sessions", "w")
+        text = file.read_text(encoding="utf-8")
+        for broken in (text[:-4], "{}", text.replace("\"variables\":[", "\"variables\":5, \"x\":["), "\0"):
+            file.write_text(broken, encoding="utf-8")
+            for words in (("call", "-s", "w", "1"), ("end", "w")):
+                done = run_to_end(*words, env=self.own)
+                self.assertEqual((done.returncode, file.read_text(encoding="utf-8")), (1, broken))
+                self.assertIn(f"{file} is not the file of a session: remove it", done.stderr)
+            self.assertIn("is broken", run_to_end("sessions", env=self.own).stdout)
 
 
 class Completing(CommandCase):
