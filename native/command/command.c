@@ -291,11 +291,16 @@ static void count_interrupt(int number)
     _exit(COMMAND_INTERRUPTED);
 }
 
+static bool has_no_reader(int descriptor)
+{
+  struct pollfd output = {.fd = descriptor};
+  return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
+}
+
 static bool is_interrupted(void *context)
 {
   (void)context;
-  struct pollfd output = {.fd = STDOUT_FILENO};
-  if (output_pipe == PIPE_WATCHED && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+  if (output_pipe == PIPE_WATCHED && has_no_reader(STDOUT_FILENO))
     output_pipe = PIPE_ENDED;
   return interrupts > 0 || output_pipe == PIPE_ENDED;
 }
@@ -353,6 +358,21 @@ static const int exit_of_failure[] = {
     [FAILURE_PRINTED] = COMMAND_GOOD,
     [FAILURE_MEMORY] = COMMAND_FAILED,
 };
+
+int command_flush_output(const struct command *command)
+{
+  errno = EIO; /* of a write before, whose reason is not known any more */
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return COMMAND_GOOD;
+  const int fault = errno;
+  clearerr(stdout);
+  if (has_no_reader(fileno(stdout))) {
+    output_pipe = PIPE_ENDED;
+    return COMMAND_GOOD;
+  }
+  fprintf(stderr, "jpeer %s: cannot write the output: %s\n", command->name, strerror(fault));
+  return COMMAND_FAILED;
+}
 
 /* A text for a POSIX shell, in single quotes. */
 static void append_quoted(struct buffer *out, struct text word)
@@ -448,6 +468,14 @@ int command_report(const struct command *command, const struct failure *failure,
   fwrite(out.data, 1, out.len, stderr);
   buffer_fini(&out);
   return exit_of_failure[failure->kind];
+}
+
+int command_report_lost(const struct command *command)
+{
+  const struct failure *failure = evaluator_failure(command->evaluator);
+  if (failure->kind == FAILURE_NONE || failure->kind == FAILURE_THROWN || failure->kind == FAILURE_DENIED)
+    return COMMAND_GOOD;
+  return command_report(command, failure, TEXT_ABSENT);
 }
 
 /* ---- the peer ---- */
@@ -699,7 +727,6 @@ static void print_watched(const struct command *command, struct text shown, stru
   if (!command->is_terminal) {
     if (!text_equal(shown, last))
       fwrite(shown.data, 1, shown.len, stdout);
-    fflush(stdout);
     return;
   }
   fputs("\033[H\033[2J", stdout);
@@ -712,7 +739,6 @@ static void print_watched(const struct command *command, struct text shown, stru
     printf("%s%.*s%s\n", is_changed ? "\033[7m" : "", TEXT_ARGS(line), is_changed ? "\033[0m" : "");
     at = end + 1;
   }
-  fflush(stdout);
 }
 
 /* Runs it again and again. */
@@ -736,18 +762,18 @@ static int repeat_command(struct command *command, int (*run)(struct command *co
     fclose(stdout);
     stdout = terminal;
     print_watched(command, (struct text){shown, length}, (struct text){last, last_length});
+    if (code == COMMAND_GOOD)
+      code = command_flush_output(command);
     free(last);
     last = shown;
     last_length = length;
     const struct timespec pause = {.tv_sec = command->options.watch_ms / 1000,
                                    .tv_nsec = command->options.watch_ms % 1000 * 1000000};
-    if (code == COMMAND_GOOD)
+    if (code == COMMAND_GOOD && !command_pipe_has_ended())
       nanosleep(&pause, NULL); /* Ctrl-C ends it */
-    if (ferror(stdout))
-      break; /* the pipe has ended */
   }
   free(last);
-  return code != COMMAND_GOOD ? code : command_is_interrupted() ? COMMAND_INTERRUPTED : COMMAND_GOOD;
+  return code != COMMAND_GOOD || command_pipe_has_ended() ? code : COMMAND_INTERRUPTED;
 }
 
 /* -s NAME: the session's own address counts if none is given. */
@@ -846,10 +872,7 @@ static int run_with_peer(const struct command_row *row, struct command *command)
               evaluator_round_trips(command->evaluator) == 1 ? "" : "s", jp_client_ref_count(command->client),
               jp_client_ref_count(command->client) == 1 ? "" : "s");
   }
-  if (fflush(stdout) != 0 && errno != EPIPE && code == COMMAND_GOOD) {
-    fprintf(stderr, "jpeer %s: cannot write the output: %s\n", row->name, strerror(errno));
-    code = COMMAND_FAILED;
-  }
+  code = code == COMMAND_GOOD ? command_flush_output(command) : code;
   if (command->session != NULL && command->evaluator != NULL)
     return save_session(command, code);
   leave_peer(command);
@@ -894,6 +917,7 @@ static int run_row(const struct command_row *row, char *const *args, size_t arg_
     else {
       handle_interrupts();
       code = row->needs == NEEDS_NOTHING ? row->run(&command) : run_with_peer(row, &command);
+      code = code == COMMAND_GOOD ? command_flush_output(&command) : code;
     }
   }
   session_file_close(command.session);

@@ -130,6 +130,12 @@ int command_report(const struct command *command, const struct failure *failure,
 /* The same for what a function of the client library returned. answer: its answer, or NULL. */
 int command_report_status(const struct command *command, enum jp_client_status status,
                           const struct jp_client_error *error, const struct jp_answer *answer);
+/* Prints why the evaluator's last request failed, if the connection, the time or the user has ended it: what is shown would
+ * be wrong. COMMAND_GOOD: it did not fail, or Java threw, or the policy denies it: what is shown is without its answer. */
+int command_report_lost(const struct command *command);
+/* Writes what stdout has buffered. An error is printed, and COMMAND_FAILED returned, unless it is the end of the pipe, whose
+ * reader has what it wanted: command_pipe_has_ended then. */
+int command_flush_output(const struct command *command);
 /* Prints a usage error, and returns COMMAND_USAGE. */
 int command_fail_usage(const struct command *command, const char *format, ...) JP_PRINTF(2, 3);
 /* The configuration of the command's clients. */

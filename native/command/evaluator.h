@@ -82,7 +82,11 @@ bool evaluator_call(struct evaluator *evaluator, struct text name, const struct 
 bool evaluator_request(struct evaluator *evaluator, const struct jp_request *request,
                        struct jp_answer **answer, const struct failure **failure);
 
-/* Sends questions, in one round trip. truths: the boolean answers; false for an error. False: no answer arrived. */
+/* Why the last request failed, until the next run or request; its kind is FAILURE_NONE if it did not. */
+const struct failure *evaluator_failure(const struct evaluator *evaluator);
+
+/* Sends questions, in one round trip. truths: the boolean answers; false for an error. False: no answer arrived, and
+ * evaluator_failure says why. */
 bool evaluator_ask(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
                    bool *truths);
 
@@ -90,7 +94,8 @@ bool evaluator_ask(struct evaluator *evaluator, const struct jp_request *request
 bool evaluator_ask_texts(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
                          struct value *const *values);
 
-/* The same for values of the kind VOID, which become what the answers say. */
+/* The same for values of the kind VOID, which become what the answers say: an error the TEXT "<CLASS>" of what was thrown,
+ * or "<denied>". */
 bool evaluator_ask_values(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
                           struct value *const *values);
 
@@ -121,6 +126,8 @@ void evaluator_set_results(struct evaluator *evaluator, size_t results);
 size_t evaluator_round_trips(const struct evaluator *evaluator);
 
 /* ---- failures ---- */
+
+enum { FAILURE_CODE_DENIED = -32001 };
 
 void failure_init(struct failure *failure);
 void failure_fini(struct failure *failure);

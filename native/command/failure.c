@@ -140,7 +140,7 @@ static void write_rule(struct buffer *out, const char *message)
   buffer_append_char(out, '\n');
 }
 
-enum { CODE_DENIED = -32001, CODE_REFUSED_MOST = -32602 };
+enum { CODE_REFUSED_MOST = -32602 };
 
 static void set_remote(struct failure *failure, const struct jp_client_error *error,
                        const struct jp_answer *answer, bool verbose)
@@ -149,11 +149,11 @@ static void set_remote(struct failure *failure, const struct jp_client_error *er
   const struct jp_json data = jp_answer_json(answer);
   int code = jp_answer_error_code(answer);
   const char *message = throwable->message != NULL ? throwable->message : error->text;
-  failure->kind = code == CODE_DENIED ? FAILURE_DENIED : FAILURE_THROWN;
+  failure->kind = code == FAILURE_CODE_DENIED ? FAILURE_DENIED : FAILURE_THROWN;
   text_format(failure->type, sizeof failure->type, "%s", throwable->type == NULL ? "" : throwable->type);
   jp_fail(&failure->error, JP_JAVA, "%s", message);
   note_types(failure, data);
-  if (code == CODE_DENIED) {
+  if (code == FAILURE_CODE_DENIED) {
     write_shown(&failure->report, message);
     write_rule(&failure->report, message);
   } else if (code <= -32600 && code >= CODE_REFUSED_MOST) { /* nothing has run, so there are no frames */

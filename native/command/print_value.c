@@ -29,7 +29,6 @@ void command_write_text(const struct command *command, struct text text)
 
 enum shape { SHAPE_OTHER, SHAPE_ARRAY, SHAPE_COLLECTION, SHAPE_MAP };
 
-/* Streams and iterators are not read: their elements could be read once only. False: the connection failed. */
 /* By the names of java.util: without a round trip, and also if the policy denies the question. */
 static enum shape guess_shape(const struct value *object)
 {
@@ -44,6 +43,7 @@ static enum shape guess_shape(const struct value *object)
   return text_ends_with(type, TEXT("Map")) ? SHAPE_MAP : SHAPE_OTHER;
 }
 
+/* Streams and iterators are not read: their elements could be read once only. False: no answer arrived. */
 static bool find_shape(struct command *command, const struct value *object, enum shape *shape)
 {
   static const struct {
@@ -153,25 +153,43 @@ static bool append_text(struct command *command, const struct value *object, str
   return true;
 }
 
+/* What follows the class of an object. What Java throws, or the policy denies, is left out. */
+static int describe_object(struct command *command, const struct value *object, struct buffer *out)
+{
+  enum shape shape;
+  if (!find_shape(command, object, &shape))
+    return command_report_lost(command);
+  if (shape != SHAPE_OTHER) {
+    int64_t size = find_size(command, object, shape);
+    int code = size >= 0 ? COMMAND_GOOD : command_report_lost(command);
+    if (code != COMMAND_GOOD)
+      return code;
+    if (size >= 0)
+      buffer_printf(out, " (%lld)", (long long)size);
+  }
+  buffer_append_char(out, ' ');
+  const size_t before = out->len;
+  if (shape != SHAPE_OTHER) {
+    if (append_elements(command, object, shape, out))
+      return COMMAND_GOOD;
+    buffer_truncate(out, before);
+    int code = command_report_lost(command);
+    if (code != COMMAND_GOOD)
+      return code;
+  }
+  return append_text(command, object, out) ? COMMAND_GOOD : command_report_lost(command);
+}
+
 static int print_object(struct command *command, struct value *object)
 {
   struct buffer out;
-  enum shape shape;
   size_t number = evaluator_number_result(command->evaluator, object);
   buffer_init(&out);
-  bool is_good = find_shape(command, object, &shape);
-  int64_t size = is_good && shape != SHAPE_OTHER ? find_size(command, object, shape) : -1;
-  if (size >= 0)
-    buffer_printf(&out, " (%lld)", (long long)size);
-  buffer_append_char(&out, ' ');
-  const size_t before = out.len;
-  bool has_elements = shape != SHAPE_OTHER && append_elements(command, object, shape, &out);
-  if (!has_elements) {
-    buffer_truncate(&out, before);
-    if (is_good)
-      (void)append_text(command, object, &out);
+  int code = describe_object(command, object, &out);
+  if (code != COMMAND_GOOD) {
+    buffer_fini(&out);
+    return code;
   }
-  /* What cannot be shown has no value, but is not wrong. */
   printf("$%zu %s%s%s", number, command->has_colour ? "\033[36m" : "",
          object->type == NULL ? "" : object->type, command->has_colour ? "\033[0m" : "");
   command_write_text(command, out.len > 1 ? buffer_text(&out) : TEXT(""));
@@ -248,7 +266,10 @@ static bool append_json(struct command *command, const struct value *value, stru
   bool has_text = value_write_text(value, &text);
   struct text shown = text.len == 0 ? TEXT("") : buffer_text(&text);
   if (value->kind == VALUE_OBJECT) {
-    if (find_shape(command, value, &shape) && shape != SHAPE_OTHER) {
+    if (!find_shape(command, value, &shape)) {
+      *failure = evaluator_failure(command->evaluator);
+      is_good = false;
+    } else if (shape != SHAPE_OTHER) {
       is_good = append_json_elements(command, value, shape, out, failure);
     } else {
       BUFFER_LITERAL(out, "{\"type\":");
@@ -257,6 +278,9 @@ static bool append_json(struct command *command, const struct value *value, stru
       if (append_text(command, value, &text)) {
         BUFFER_LITERAL(out, ",\"text\":");
         json_write_string(out, text.len == 0 ? TEXT("") : buffer_text(&text));
+      } else {
+        *failure = evaluator_failure(command->evaluator);
+        is_good = (*failure)->kind == FAILURE_THROWN || (*failure)->kind == FAILURE_DENIED;
       }
       buffer_append_char(out, '}');
     }
@@ -324,7 +348,9 @@ static int print_ndjson(struct command *command, struct value *value)
 {
   enum shape shape = SHAPE_OTHER;
   const struct value *values[1] = {value};
-  if (value->kind == VALUE_OBJECT && find_shape(command, value, &shape) && shape != SHAPE_OTHER)
+  if (value->kind == VALUE_OBJECT && !find_shape(command, value, &shape))
+    return command_report_lost(command);
+  if (shape != SHAPE_OTHER)
     return command_print_elements(command, value);
   if (value->kind == VALUE_LIST)
     return print_lines(command, (const struct value *const *)value->items, value->item_count);
@@ -403,18 +429,20 @@ int command_print_value(struct command *command, struct value *value)
   bool may_be_table = command->options.table || (command->is_terminal && !command->options.plain);
   if (value->kind == VALUE_LIST && value->item_count > 0 && value->items[0]->kind == VALUE_MAP &&
       may_be_table && !evaluator_make_object(command->evaluator, &value))
-    return COMMAND_FAILED;
+    return command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
   if (value->kind == VALUE_OBJECT && !command->options.raw) {
     bool is_table = false;
     int code = COMMAND_GOOD;
     if (may_be_table)
       code = command_print_table(command, value, &is_table);
-    return is_table ? code : print_object(command, value);
+    return is_table || code != COMMAND_GOOD ? code : print_object(command, value);
   }
   buffer_init(&out);
-  if (value->kind == VALUE_OBJECT)
-    (void)append_text(command, value, &out);
-  else
+  if (value->kind == VALUE_OBJECT && !append_text(command, value, &out)) {
+    buffer_fini(&out); /* --raw: the text is all that is asked for */
+    return command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
+  }
+  if (value->kind != VALUE_OBJECT)
     command_append_plain(value, &out);
   if (command->options.raw)
     fwrite(out.data, 1, out.len, stdout);

@@ -71,7 +71,10 @@ static void show_value(struct shell *shell, struct value *value)
   FILE *out = stdout;
   if (!shell->command->is_terminal) {
     shell->status = command_print_value(shell->command, value);
-    fflush(stdout);
+    if (shell->status == COMMAND_GOOD)
+      shell->status = command_flush_output(shell->command);
+    if (command_pipe_has_ended())
+      command_forget_interrupt(); /* the statements after it run without a reader */
     return;
   }
   stdout = open_memstream(&shown, &length);
@@ -146,7 +149,10 @@ static bool take_value(struct statement_listener *listener, struct value *value,
     jp_peer_await_output(shell->command->peer);
   if (is_expression)
     show_value(shell, value);
-  return true;
+  if (!is_expression || shell->status == COMMAND_GOOD)
+    return true;
+  command_forget_interrupt();
+  return shell->editor != NULL;
 }
 
 static bool run_source(struct shell *shell, const char *file, struct text source)

@@ -785,7 +785,15 @@ static struct jp_chain *send_questions(struct evaluator *ev, const struct jp_req
   ev->round_trips++;
   enum jp_client_status status = jp_chain_send(chain, ev->config.timeout_ms, &error);
   *is_answered = status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
+  failure_clear(&ev->failure);
+  if (status != JP_CLIENT_OK)
+    failure_set(&ev->failure, status, &error, jp_chain_failure(chain), ev->config.verbose);
   return chain;
+}
+
+const struct failure *evaluator_failure(const struct evaluator *ev)
+{
+  return &ev->failure;
 }
 
 bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size_t count, bool *truths)
@@ -827,6 +835,16 @@ size_t evaluator_number_result(struct evaluator *ev, struct value *value)
   return scope_define(ev->globals, text_of(name), value) ? ev->results : 0;
 }
 
+static bool set_error(struct value *value, const struct jp_answer *answer)
+{
+  char shown[300];
+  const char *type = jp_answer_throwable(answer)->type;
+  bool is_denied = jp_answer_error_code(answer) == FAILURE_CODE_DENIED;
+  text_format(shown, sizeof shown, "<%s>", is_denied ? "denied" : type == NULL ? "error" : type);
+  value->kind = VALUE_TEXT;
+  return value_set_text(value, text_of(shown));
+}
+
 bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *requests, size_t count,
                           struct value *const *values)
 {
@@ -835,7 +853,8 @@ bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *request
   struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
   for (size_t i = 0; i < count; i++) {
     const struct jp_answer *answer = jp_chain_answer(chain, chain_name_step(i, name));
-    if (answer != NULL && jp_answer_kind(answer) != JP_ANSWER_ERROR && !value_set_answer(values[i], answer))
+    if (answer != NULL && !(jp_answer_kind(answer) == JP_ANSWER_ERROR ? set_error(values[i], answer)
+                                                                      : value_set_answer(values[i], answer)))
       is_answered = false;
   }
   jp_chain_destroy(chain);

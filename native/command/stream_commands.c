@@ -108,7 +108,11 @@ int command_print_elements(struct command *command, struct value *object)
     struct jp_ref *next = is_done || is_array ? NULL : jp_answer_take_ref(answer, jp_answer_json(answer));
     is_written = fetch.options == NULL ? print_jsons(command, answer, &count)
                                        : print_texts(command, &pool, answer, &count);
-    is_written = fflush(stdout) == 0 && is_written;
+    if (is_written || ferror(stdout))
+      code = command_flush_output(command);
+    else if (!command_pipe_has_ended()) /* the texts of the elements did not arrive */
+      code = command_report_lost(command);
+    is_written = is_written && !command_pipe_has_ended();
     value_pool_drain(&pool, 0);
     jp_answer_free(answer);
     if (next != NULL) {
@@ -122,8 +126,6 @@ int command_print_elements(struct command *command, struct value *object)
     command_forget_interrupt();
     close_stream(command, object);
   }
-  if (!is_written)
-    clearerr(stdout);
   return code;
 }
 

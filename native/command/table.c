@@ -311,7 +311,8 @@ static bool fill_from_result_set(struct command *command, struct table *table, c
     }
     is_good = is_good && evaluator_ask_values(command->evaluator, requests, count, cells);
     for (size_t at = 0; is_good && !is_at_end && at < count; at += width) {
-      is_at_end = cells[at]->kind != VALUE_BOOLEAN || cells[at]->integer == 0;
+      is_good = cells[at]->kind == VALUE_BOOLEAN; /* else next() has thrown */
+      is_at_end = !is_good || cells[at]->integer == 0;
       if (is_at_end)
         break;
       if (table->row_count == most) {
@@ -481,8 +482,11 @@ int command_print_table(struct command *command, const struct value *object, boo
     return COMMAND_FAILED;
   arena_init(&table->arena);
   buffer_init(&out);
-  (void)fill_table(command, table, object, is_table);
-  if (*is_table) {
+  bool is_filled = fill_table(command, table, object, is_table);
+  int code = command_report_lost(command);
+  if (code == COMMAND_GOOD && !is_filled && table->column_count > 0) /* a ResultSet, whose rows can be read once */
+    code = command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
+  if (code == COMMAND_GOOD && *is_table) {
     if (command->options.wide)
       append_wide(table, &out);
     else
@@ -495,5 +499,5 @@ int command_print_table(struct command *command, const struct value *object, boo
   free(table->rows);
   arena_fini(&table->arena);
   free(table);
-  return COMMAND_GOOD;
+  return code;
 }

@@ -240,6 +240,27 @@ class Output(CommandCase):
             with self.subTest(expression):
                 self.assert_fails_with(1, text, "call", expression)
 
+    def test_what_cannot_be_shown_is_an_error(self):
+        slow = "fixtures.Looks.slow(60000)"
+        for words in (["call", slow], ["call", "--raw", slow], ["call", "--json", slow], ["call", f"List.of({slow})"],
+                      ["each", f"List.of({slow})"],
+                      ["shell", "-e", f"{slow}; 2"]):
+            with self.subTest(words):
+                self.assert_fails_with(5, "no answer in 300 ms", words[0], "--timeout", "300ms", *words[1:])
+        self.assert_fails_with(1, "java.lang.IllegalStateException: no text", "call", "--raw", "fixtures.Looks.throwing()")
+        self.assert_prints("$1 fixtures.Hostile\n", "call", "new fixtures.Hostile()")
+        done = self.command("call", "--table", "List.of(OptionalInt.empty())")
+        self.assertIn("<java.util.NoSuchElementException>", done.stdout)
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        for words in (["call", "1"], ["each", "IntStream.range(0, 9999)"], ["ls"], ["ps", "--json"], ["shell", "-e", "1"], ["stats"]):
+            with self.subTest(words), open("/dev/full", "w", encoding="utf-8") as full:
+                options = [] if words[0] == "ps" else ["-u", self.peer.address("ws")]
+                done = subprocess.run([BINARY, words[0], *options, *words[1:]], stdout=full, stderr=subprocess.PIPE, text=True,
+                                      env=environment(), timeout=START_SECONDS)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("cannot write the output: No space left on device", done.stderr)
+
     def test_a_terminal_gets_no_control_characters(self):
         parent, child = pty.openpty()
         subprocess.run([BINARY, "call", "-u", self.peer.address("ws"), "\"a\\u001b[2J\""], stdout=child,
