@@ -75,14 +75,20 @@ void program_release(struct program *program)
   free(program);
 }
 
-void lambda_free(void *context)
+static void lambda_free(struct lambda *lambda)
 {
-  struct lambda *lambda = context;
   if (--lambda->holders > 0)
     return;
   scope_release(lambda->scope);
   program_release(lambda->program);
   free(lambda);
+}
+
+void lambda_end_callback(void *context)
+{
+  struct lambda *lambda = context;
+  lambda->evaluator->callbacks--;
+  lambda_free(lambda);
 }
 
 /* A value does not hold the lambda any more. */
@@ -91,7 +97,7 @@ void lambda_release(struct lambda *lambda)
   struct jp_callback *callback = lambda->callback;
   lambda->callback = NULL;
   if (callback != NULL)
-    jp_callback_release(callback); /* calls free_lambda when Java has released it, too */
+    jp_callback_release(callback); /* calls lambda_end_callback when Java has released it, too */
   lambda_free(lambda);
 }
 
@@ -132,15 +138,29 @@ static struct value *make_name(struct evaluator *ev, enum value_kind kind, struc
   return evaluator_or_no_memory(ev, value != NULL && value_set_text(value, name) ? value : NULL);
 }
 
+static struct value *make_class(struct evaluator *ev, struct text name)
+{
+  struct value *literal = value_text(&ev->pool, name);
+  return evaluator_or_no_memory(
+      ev, literal != NULL && value_set_type(literal, TEXT("java.lang.Class")) ? literal : NULL);
+}
+
 static bool begins_class(struct text name)
 {
   return name.len > 0 && name.data[0] >= 'A' && name.data[0] <= 'Z';
 }
 
-/* A variable's value, which the pool holds from now on: what is evaluated before it is used may assign to the variable. */
-static struct value *read_variable(struct evaluator *ev, const struct variable *variable)
+/* A variable's value, which the pool holds from now on: what is evaluated before it is used may assign to the variable. A
+ * List or Map is made an object of Java, because methods may change it. */
+static struct value *read_variable(struct evaluator *ev, size_t at, struct variable *variable)
 {
-  return evaluator_or_no_memory(ev, value_hold(&ev->pool, variable->value));
+  struct value *value = value_hold(&ev->pool, variable->value);
+  struct value *object = value == NULL ? evaluator_fail_memory(ev) : evaluator_make_collection(ev, at, value);
+  if (object != NULL && object != value) {
+    value_release(variable->value);
+    variable->value = value_keep(object);
+  }
+  return object;
 }
 
 /* A variable's value, a class, or the beginning of a class's name. */
@@ -148,7 +168,7 @@ static struct value *resolve_name(struct evaluator *ev, const struct node *node)
 {
   struct variable *variable = evaluator_find_variable(ev, node->name);
   if (variable != NULL)
-    return read_variable(ev, variable);
+    return read_variable(ev, node->at, variable);
   if (!begins_class(node->name) && class_name_find(ev->classes, node->name) == NULL)
     return make_name(ev, VALUE_PACKAGE, node->name);
   struct text full = evaluator_resolve_simple(ev, node->at, node->name);
@@ -168,6 +188,8 @@ static struct value *read_field(struct evaluator *ev, size_t at, struct value *o
 static struct value *resolve_member(struct evaluator *ev, const struct node *node, struct value *object)
 {
   struct text nested;
+  if ((object->kind == VALUE_CLASS || object->kind == VALUE_PACKAGE) && text_equal(node->name, TEXT("class")))
+    return make_class(ev, object->text);
   if (object->kind == VALUE_PACKAGE) {
     struct text full = arena_printf(&ev->names, "%.*s.%.*s", TEXT_ARGS(object->text), TEXT_ARGS(node->name));
     return full.data == NULL ? evaluator_fail_memory(ev)
@@ -175,11 +197,6 @@ static struct value *resolve_member(struct evaluator *ev, const struct node *nod
   }
   if (object->kind != VALUE_CLASS)
     return read_field(ev, node->at, object, node->name);
-  if (text_equal(node->name, TEXT("class"))) {
-    struct value *literal = value_text(&ev->pool, object->text);
-    return evaluator_or_no_memory(
-        ev, literal != NULL && value_set_type(literal, TEXT("java.lang.Class")) ? literal : NULL);
-  }
   if (!evaluator_find_nested(ev, object->text, node->name, &nested))
     return NULL;
   return nested.len > 0 ? make_name(ev, VALUE_CLASS, nested) : read_field(ev, node->at, object, node->name);
@@ -326,14 +343,60 @@ static struct value *call_lambda(struct evaluator *ev, size_t at, struct lambda 
   return result;
 }
 
+/* Whether the description of an interface has a method that returns a value. */
+static bool has_result(struct jp_json description, const char *name, size_t arity)
+{
+  struct jp_json method;
+  char text[256];
+  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(description, "methods"));
+       jp_json_next(&cursor, NULL, &method);) {
+    if (jp_json_string(jp_json_member(method, "name"), text, sizeof text) == strlen(name) &&
+        strcmp(text, name) == 0 && jp_json_count(jp_json_member(method, "parameters")) == arity &&
+        jp_json_string(jp_json_member(method, "returnType"), text, sizeof text) != SIZE_MAX &&
+        strcmp(text, "void") != 0)
+      return true;
+  }
+  return false;
+}
+
+/* Whether the method that Java calls is void: then the value of a lambda is not its answer. An interface is described once. */
+static bool returns_void(struct evaluator *ev, const struct jp_callback_call *call)
+{
+  const char *interface = jp_callback_interface(call);
+  const char *method = jp_callback_method(call);
+  struct jp_request request = jp_build_describe_type(interface);
+  struct jp_answer *answer = NULL;
+  struct jp_client_error error;
+  struct text key =
+      arena_printf(&ev->names, "%s.%s/%zu", interface, method, jp_callback_argument_count(call));
+  if (strcmp(interface, "java.lang.Runnable") == 0)
+    return true;
+  if (text_starts_with(text_of(interface), TEXT("java.util.function.")))
+    return strcmp(method, "accept") == 0;
+  struct class_name *known = key.data == NULL ? NULL : class_name_find(ev->methods, key);
+  if (known != NULL)
+    return known->full.len > 0;
+  request.members_only = true;
+  ev->round_trips++;
+  bool is_void =
+      jp_client_call(ev->config.client, &request, ev->config.timeout_ms, &answer, &error) == JP_CLIENT_OK &&
+      !has_result(jp_answer_json(answer), method, jp_callback_argument_count(call));
+  jp_answer_free(answer);
+  (void)!(key.data != NULL && evaluator_note_class(ev, &ev->methods, key, is_void ? TEXT("void") : TEXT("")));
+  return is_void;
+}
+
 /* Answers Java's call with the result, or throws what failed. */
 static void answer_callback(struct evaluator *ev, struct jp_callback_call *call, size_t at,
                             struct value *result)
 {
   struct jp_argument argument = jp_null(NULL);
   bool is_good = result != NULL && evaluator_flush(ev);
-  if (is_good && result->kind != VALUE_VOID)
-    is_good = evaluator_make_argument(ev, at, result, &argument);
+  if (is_good && result->kind != VALUE_VOID && result->kind != VALUE_NULL && !returns_void(ev, call)) {
+    result = evaluator_make_entry(ev, at, result);
+    is_good = result != NULL && evaluator_know(ev, result) != NULL &&
+              evaluator_make_argument(ev, at, result, &argument);
+  }
   struct jp_client_error error = {0};
   if (is_good && jp_callback_return(call, &argument, &error) == JP_CLIENT_OK)
     return;
@@ -386,6 +449,31 @@ void lambda_run_callback(void *context, struct jp_callback_call *call)
 
 /* ---- calls ---- */
 
+/* The methods of Java's functional interfaces: a lambda has no interface before Java gets it. */
+static bool is_functional(struct text name)
+{
+  static const char *const names[] = {"accept", "apply", "call", "compare", "get", "run", "test"};
+  static const char *const prefixes[] = {"applyAs", "getAs"};
+  bool found = false;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    found |= text_equal(name, text_of(names[i]));
+  for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+    found |= text_starts_with(name, text_of(prefixes[i]));
+  return found;
+}
+
+/* A lambda with the interface that it was cast to, as an object of Java. */
+static struct value *make_function(struct evaluator *ev, size_t at, struct value *cast)
+{
+  struct invocation call = {.operation = JP_CALL,
+                            .at = at,
+                            .type = TEXT("java.util.Objects"),
+                            .member = TEXT("requireNonNull"),
+                            .values = &cast,
+                            .count = 1};
+  return evaluator_invoke(ev, &call);
+}
+
 static struct value *call_member(struct evaluator *ev, const struct node *node, struct value *object,
                                  struct value **values, size_t count)
 {
@@ -395,8 +483,13 @@ static struct value *call_member(struct evaluator *ev, const struct node *node, 
                             .member = node->name,
                             .values = values,
                             .count = count};
-  if (object->kind == VALUE_LAMBDA)
-    return call_lambda(ev, node->at, object->lambda, values, count);
+  if (object->kind == VALUE_LAMBDA) {
+    if (node->first == NULL || is_functional(node->name))
+      return call_lambda(ev, node->at, object->lambda, values, count);
+    return evaluator_fail(ev, node->at, "",
+                          "a lambda has no method %.*s: call it, f(...), or cast it to its interface",
+                          TEXT_ARGS(node->name));
+  }
   if (object->kind == VALUE_ENTRY && count == 0 && object->item_count == 2) {
     if (text_equal(node->name, TEXT("getKey")))
       return object->items[0];
@@ -421,17 +514,63 @@ static struct value *evaluate_call(struct evaluator *ev, const struct node *node
     if (variable == NULL || variable->value->kind != VALUE_LAMBDA)
       return evaluator_fail(ev, node->at, "",
                             "a method needs an object or a class before it: Math.max(3, 5)");
-    object = read_variable(ev, variable);
+    object = read_variable(ev, node->at, variable);
   } else {
     object = evaluator_resolve_node(ev, node->first);
   }
   if (object != NULL && object->kind == VALUE_PACKAGE && node->first->kind == NODE_NAME)
     object = evaluator_fail(ev, node->first->at, "", "there is no variable or class %.*s",
                             TEXT_ARGS(node->first->name));
+  if (object != NULL && object->kind == VALUE_CAST && object->items[0]->kind == VALUE_LAMBDA)
+    object = make_function(ev, node->at, object);
   if (object != NULL && evaluate_items(ev, node, &values, &count))
     result = call_member(ev, node, object, values, count);
   free(values);
   return result;
+}
+
+/* new int[5], or new int[5][2] by java.lang.reflect.Array. */
+static struct value *make_array(struct evaluator *ev, const struct node *node, struct text type,
+                                struct value **lengths, size_t count)
+{
+  struct invocation call = {.operation = JP_NEW, .at = node->at, .values = lengths, .count = 1};
+  if (count == 1) {
+    call.type = arena_printf(&ev->names, "%.*s[]", TEXT_ARGS(type));
+    return call.type.data == NULL ? evaluator_fail_memory(ev) : evaluator_invoke(ev, &call);
+  }
+  struct value *list = value_create(&ev->pool, VALUE_LIST);
+  struct value *dimensions = value_create(&ev->pool, VALUE_CAST);
+  bool is_good = list != NULL && dimensions != NULL && value_append(dimensions, list) &&
+                 value_set_type(dimensions, TEXT("int[]"));
+  for (size_t i = 0; is_good && i < count; i++)
+    is_good = value_append(list, lengths[i]);
+  struct value *both[2] = {make_class(ev, type), dimensions};
+  call = (struct invocation){.operation = JP_CALL,
+                             .at = node->at,
+                             .type = TEXT("java.lang.reflect.Array"),
+                             .member = TEXT("newInstance"),
+                             .values = both,
+                             .count = 2};
+  return is_good && both[0] != NULL ? evaluator_invoke(ev, &call) : evaluator_fail_memory(ev);
+}
+
+/* new int[] {5}: as the only argument of `new`, one int would be the length. */
+static struct value *make_single(struct evaluator *ev, const struct node *node, struct text type,
+                                 struct value *element)
+{
+  struct value *cast = value_create(&ev->pool, VALUE_CAST);
+  struct value *list = value_create(&ev->pool, VALUE_LIST);
+  struct value *both[2] = {cast, value_integer(&ev->pool, 'I', 1)};
+  struct invocation copy = {.operation = JP_CALL,
+                            .at = node->at,
+                            .type = TEXT("java.util.Arrays"),
+                            .member = TEXT("copyOf"),
+                            .values = both,
+                            .count = 2};
+  if (list == NULL || cast == NULL || both[1] == NULL || !value_append(list, element) ||
+      !value_append(cast, list) || !value_set_type(cast, type))
+    return evaluator_fail_memory(ev);
+  return evaluator_invoke(ev, &copy);
 }
 
 static struct value *evaluate_new(struct evaluator *ev, const struct node *node)
@@ -442,39 +581,14 @@ static struct value *evaluate_new(struct evaluator *ev, const struct node *node)
   struct value *result = NULL;
   if (type.data == NULL)
     return NULL;
-  if (node->kind == NODE_NEW_ARRAY) {
-    struct value *length = evaluator_evaluate(ev, node->first);
-    struct text array = arena_printf(&ev->names, "%.*s[]", TEXT_ARGS(type));
-    if (length == NULL || array.data == NULL)
-      return length == NULL ? NULL : evaluator_fail_memory(ev);
-    call.type = array;
-    call.values = &length;
-    call.count = 1;
-    return evaluator_invoke(ev, &call);
-  }
   if (evaluate_items(ev, node, &values, &call.count)) {
     call.values = values;
-    struct value *list = NULL;
-    if (node->kind == NODE_NEW_ELEMENTS && call.count == 1) {
-      /* One int would be the length. */
-      struct value *cast = value_create(&ev->pool, VALUE_CAST);
-      list = value_create(&ev->pool, VALUE_LIST);
-      if (list == NULL || cast == NULL || !value_append(list, values[0]) || !value_append(cast, list) ||
-          !value_set_type(cast, type))
-        result = evaluator_fail_memory(ev);
-      struct invocation copy = {.operation = JP_CALL,
-                                .at = node->at,
-                                .type = TEXT("java.util.Arrays"),
-                                .member = TEXT("copyOf"),
-                                .count = 2};
-      struct value *one = value_integer(&ev->pool, 'I', 1);
-      struct value *both[2] = {cast, one};
-      copy.values = both;
-      if (list != NULL && cast != NULL && one != NULL && cast->type != NULL)
-        result = evaluator_invoke(ev, &copy);
-    } else {
+    if (node->kind == NODE_NEW_ARRAY)
+      result = make_array(ev, node, type, values, call.count);
+    else if (node->kind == NODE_NEW_ELEMENTS && call.count == 1)
+      result = make_single(ev, node, type, values[0]);
+    else
       result = evaluator_invoke(ev, &call);
-    }
   }
   free(values);
   return result;
@@ -570,20 +684,33 @@ static struct value *evaluate_slice(struct evaluator *ev, const struct node *nod
   return evaluator_invoke(ev, &sub);
 }
 
+/* Java's conversion to a primitive type. */
+struct value *evaluator_convert(struct evaluator *ev, size_t at, struct value *value, struct text type)
+{
+  struct jp_error error = {0};
+  struct value *known = evaluator_know(ev, value);
+  struct value *converted = NULL;
+  while (known != NULL && known->kind == VALUE_CAST)
+    known = known->items[0];
+  if (known != NULL)
+    converted = value_convert(&ev->pool, known, primitive_find_keyword(type)->letter, &error);
+  return known == NULL || converted != NULL
+             ? converted
+             : evaluator_fail(ev, at,
+                              known->kind == VALUE_NULL ? "java.lang.NullPointerException"
+                                                        : "java.lang.ClassCastException",
+                              "%s", error.text);
+}
+
 static struct value *evaluate_cast(struct evaluator *ev, const struct node *node)
 {
-  const struct primitive *primitive = primitive_find_keyword(node->type);
-  struct jp_error error = {0};
-  if (primitive != NULL) {
-    struct value *value = evaluator_evaluate_known(ev, node->first);
-    struct value *converted =
-        value == NULL ? NULL : value_convert(&ev->pool, value, primitive->letter, &error);
-    return value == NULL || converted != NULL
-               ? converted
-               : evaluator_fail(ev, node->at, "java.lang.ClassCastException", "%s", error.text);
+  if (primitive_find_keyword(node->type) != NULL) {
+    struct value *value = evaluator_evaluate(ev, node->first);
+    return value == NULL ? NULL : evaluator_convert(ev, node->at, value, node->type);
   }
   struct text type = evaluator_resolve_type(ev, node->at, node->type);
   struct value *inner = type.data == NULL ? NULL : evaluator_evaluate(ev, node->first);
+  inner = inner == NULL ? NULL : evaluator_make_entry(ev, node->at, inner);
   if (inner == NULL)
     return NULL;
   struct value *cast = value_create(&ev->pool, VALUE_CAST);
@@ -591,23 +718,24 @@ static struct value *evaluate_cast(struct evaluator *ev, const struct node *node
       ev, cast != NULL && value_append(cast, inner) && value_set_type(cast, type) ? cast : NULL);
 }
 
+/* Whether the value is of the class: a boolean, which may be PENDING. */
+struct value *evaluator_test_class(struct evaluator *ev, size_t at, struct value *value, struct text type)
+{
+  struct invocation call = {.operation = JP_CALL,
+                            .at = at,
+                            .type = TEXT(""),
+                            .member = TEXT("isInstance"),
+                            .receiver = make_class(ev, type),
+                            .values = &value,
+                            .count = 1};
+  return call.receiver == NULL ? NULL : evaluator_invoke(ev, &call);
+}
+
 static struct value *evaluate_instanceof(struct evaluator *ev, const struct node *node)
 {
   struct value *value = evaluator_evaluate(ev, node->first);
   struct text type = value == NULL ? TEXT_ABSENT : evaluator_resolve_type(ev, node->at, node->type);
-  struct value *literal = type.data == NULL ? NULL : value_text(&ev->pool, type);
-  if (type.data == NULL)
-    return NULL;
-  if (literal == NULL || !value_set_type(literal, TEXT("java.lang.Class")))
-    return evaluator_fail_memory(ev);
-  struct invocation call = {.operation = JP_CALL,
-                            .at = node->at,
-                            .type = TEXT(""),
-                            .member = TEXT("isInstance"),
-                            .receiver = literal,
-                            .values = &value,
-                            .count = 1};
-  return evaluator_invoke(ev, &call);
+  return type.data == NULL ? NULL : evaluator_test_class(ev, node->at, value, type);
 }
 
 static struct value *evaluate_list(struct evaluator *ev, const struct node *node)
@@ -619,6 +747,7 @@ static struct value *evaluate_list(struct evaluator *ev, const struct node *node
     /* The keys of a Map are written as texts, so they have to be known. */
     bool is_key = node->kind == NODE_MAP && list->item_count % 2 == 0;
     struct value *value = is_key ? evaluator_evaluate_known(ev, item) : evaluator_evaluate(ev, item);
+    value = value == NULL ? NULL : evaluator_make_entry(ev, item->at, value);
     if (value == NULL)
       return NULL;
     if (!value_append(list, value))
@@ -645,6 +774,9 @@ static bool append_text_of(struct evaluator *ev, size_t at, struct value *value,
 {
   if (value->kind != VALUE_OBJECT && value_write_text(value, out))
     return true;
+  value = evaluator_make_entry(ev, at, value);
+  if (value == NULL)
+    return false;
   struct invocation call = {.operation = JP_CALL,
                             .at = at,
                             .type = TEXT("java.lang.String"),

@@ -44,6 +44,7 @@ struct failure {
   struct jp_error error; /* the message */
   struct buffer report;  /* lines: class and message, frames, causes */
   struct buffer types;   /* the classes that a catch may name, one a line */
+  bool has_superclasses; /* all of them are among `types` */
   struct value *thrown;  /* the throwable; held; NULL: none */
 };
 

@@ -73,9 +73,11 @@ struct evaluator {
   struct arena names; /* imports and known classes */
   struct class_name *classes;
   struct class_name *packages; /* imported by the program: the latest first */
+  struct class_name *methods;  /* of interfaces that Java has called: full is "void", or "" */
   struct failure failure;
-  unsigned guards; /* try statements and calls from Java around: throwables are asked for */
-  unsigned calls;  /* of lambdas */
+  unsigned guards;  /* try statements and calls from Java around: throwables are asked for */
+  unsigned calls;   /* of lambdas */
+  size_t callbacks; /* lambdas that Java may call: variables are not PENDING then */
   size_t results;
   size_t round_trips;
   bool is_at_end; /* the program has run, and the rest of its steps is sent */
@@ -105,6 +107,8 @@ bool evaluator_print_request(struct evaluator *ev, const struct jp_request *requ
 bool evaluator_flush(struct evaluator *ev);
 /* Returns the value, known. */
 struct value *evaluator_know(struct evaluator *ev, struct value *value);
+/* A Map's ENTRY as an object of Java; other values as they are. */
+struct value *evaluator_make_entry(struct evaluator *ev, size_t at, struct value *value);
 bool evaluator_make_argument(struct evaluator *ev, size_t at, struct value *value, struct jp_argument *out);
 const char *chain_name_step(size_t step, char out[24]);
 
@@ -139,6 +143,10 @@ struct value *evaluator_evaluate_known(struct evaluator *ev, const struct node *
 /* As evaluator_evaluate, but the result may be a CLASS or a PACKAGE. */
 struct value *evaluator_resolve_node(struct evaluator *ev, const struct node *node);
 bool evaluator_is_true(struct evaluator *ev, const struct node *node, bool *truth);
+/* As a cast to the primitive type. */
+struct value *evaluator_convert(struct evaluator *ev, size_t at, struct value *value, struct text type);
+/* Whether the value is of the class: a boolean, which may be PENDING. */
+struct value *evaluator_test_class(struct evaluator *ev, size_t at, struct value *value, struct text type);
 
 /* NULL: no memory. */
 struct scope *scope_create(struct scope *parent, bool is_turn);
@@ -150,9 +158,12 @@ void program_release(struct program *program);
 
 /* For jp_callback_config: context is a struct lambda. */
 void lambda_run_callback(void *context, struct jp_callback_call *call);
-void lambda_free(void *context);
+void lambda_end_callback(void *context);
 
 /* ---- statements.c ---- */
+
+/* A LIST or MAP as an object of Java; other values as they are. */
+struct value *evaluator_make_collection(struct evaluator *ev, size_t at, struct value *value);
 
 /* Runs the body of a lambda. *value is VOID if it has none. */
 bool evaluator_run_body(struct evaluator *ev, const struct node *node, struct value **value);

@@ -17,6 +17,7 @@ void failure_clear(struct failure *failure)
   failure->kind = FAILURE_NONE;
   failure->has_place = false;
   failure->is_syntax = false;
+  failure->has_superclasses = false;
   failure->type[0] = '\0';
   failure->error.text[0] = '\0';
 }
@@ -106,6 +107,7 @@ static void note_types(struct failure *failure, struct jp_json data)
        jp_json_next(&cursor, NULL, &item);) {
     if (jp_json_string(item, name, sizeof name) != SIZE_MAX)
       buffer_printf(&failure->types, "%s\n", name);
+    failure->has_superclasses = true;
   }
 }
 

@@ -9,8 +9,7 @@ enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_FAIL };
 
 static enum flow run_statement(struct evaluator *ev, const struct node *node, struct value **value);
 
-/* What a variable holds is an object of Java: its methods may change it. */
-static struct value *make_object(struct evaluator *ev, size_t at, struct value *value)
+struct value *evaluator_make_collection(struct evaluator *ev, size_t at, struct value *value)
 {
   if (value->kind != VALUE_LIST && value->kind != VALUE_MAP)
     return value;
@@ -28,9 +27,9 @@ static bool assign_variable(struct evaluator *ev, const struct node *node, struc
   char words[120];
   if (value->kind == VALUE_VOID)
     return evaluator_fail(ev, node->at, "", "%s cannot be assigned", value_describe(value, words)) != NULL;
-  struct value *object = make_object(ev, node->at, value);
+  struct value *object = evaluator_make_collection(ev, node->at, value);
   struct variable *variable = evaluator_find_variable(ev, node->first->name);
-  if (object == NULL)
+  if (object == NULL || (ev->callbacks > 0 && evaluator_know(ev, object) == NULL))
     return false;
   if (variable != NULL) {
     value_keep(object);
@@ -56,13 +55,14 @@ static struct value *put(struct evaluator *ev, size_t at, struct value *object, 
   return evaluator_invoke(ev, &call);
 }
 
-/* xs[i] = value: of an array, a List (set) or a Map (put). */
-static bool assign_element(struct evaluator *ev, const struct node *target, struct value *value)
+/* xs[i] = value: of an array, a List (set) or a Map (put). The value is evaluated last, as in Java. */
+static bool assign_element(struct evaluator *ev, const struct node *target, const struct node *source)
 {
   struct value *object = evaluator_evaluate_known(ev, target->first);
-  struct value *index = object == NULL ? NULL : evaluator_evaluate_known(ev, target->second);
+  struct value *index = object == NULL ? NULL : evaluator_evaluate(ev, target->second);
+  struct value *value = index == NULL ? NULL : evaluator_evaluate(ev, source);
   char field[40];
-  if (index == NULL)
+  if (value == NULL || evaluator_know(ev, index) == NULL)
     return false;
   if (object->kind == VALUE_OBJECT && value_is_array(object)) {
     if (index->kind != VALUE_INTEGER)
@@ -70,18 +70,7 @@ static bool assign_element(struct evaluator *ev, const struct node *target, stru
     text_format(field, sizeof field, "[%" PRId64 "]", index->integer);
     return put(ev, target->at, object, text_of(field), value) != NULL;
   }
-  struct value *map = NULL;
-  struct value *literal = value_text(&ev->pool, TEXT("java.util.Map"));
-  if (literal == NULL || !value_set_type(literal, TEXT("java.lang.Class")))
-    return evaluator_fail_memory(ev) != NULL;
-  struct invocation test = {.operation = JP_CALL,
-                            .at = target->at,
-                            .type = TEXT(""),
-                            .member = TEXT("isInstance"),
-                            .receiver = literal,
-                            .values = &object,
-                            .count = 1};
-  map = evaluator_invoke(ev, &test);
+  struct value *map = evaluator_test_class(ev, target->at, object, TEXT("java.util.Map"));
   if (map == NULL || evaluator_know(ev, map) == NULL)
     return false;
   struct value *both[2] = {index, value};
@@ -104,11 +93,9 @@ static bool assign(struct evaluator *ev, const struct node *node, struct value *
     return assigned != NULL && assign_variable(ev, node, assigned);
   }
   if (target->kind == NODE_SLICE)
-    return evaluator_fail(ev, target->at, "", "a range cannot be assigned in this version") != NULL;
-  if (target->kind == NODE_INDEX) {
-    struct value *assigned = evaluator_evaluate(ev, node->second);
-    return assigned != NULL && assign_element(ev, target, assigned);
-  }
+    return evaluator_fail(ev, target->at, "", "a range cannot be assigned to: assign its elements") != NULL;
+  if (target->kind == NODE_INDEX)
+    return assign_element(ev, target, node->second);
   struct value *object = evaluator_resolve_node(ev, target->first);
   struct value *assigned = object == NULL ? NULL : evaluator_evaluate(ev, node->second);
   return assigned != NULL && put(ev, target->at, object, target->name, assigned) != NULL;
@@ -124,23 +111,36 @@ static bool is_interrupted(struct evaluator *ev, size_t at)
   return true;
 }
 
+/* The body of a loop: its value is that of a return statement. */
+static enum flow run_loop_body(struct evaluator *ev, const struct node *node, struct value **value)
+{
+  enum flow flow = run_statement(ev, node->second, value);
+  if (flow != FLOW_RETURN)
+    *value = NULL;
+  return flow;
+}
+
 /* One turn of a loop. */
-static enum flow run_turn(struct evaluator *ev, const struct node *node, struct value *item)
+static enum flow run_turn(struct evaluator *ev, const struct node *node, struct value *item,
+                          struct value **value)
 {
   const size_t mark = ev->pool.count;
   struct scope *outer = ev->scope;
   struct scope *turn = scope_create(outer, true);
-  struct value *ignored = NULL;
   enum flow flow = FLOW_FAIL;
   if (is_interrupted(ev, node->at)) {
     scope_release(turn);
     return FLOW_FAIL;
   }
-  if (turn == NULL || !scope_define(turn, node->name, item)) {
+  if (turn == NULL) {
+    (void)evaluator_fail_memory(ev);
+  } else if (node->type.data != NULL && (item = evaluator_convert(ev, node->at, item, node->type)) == NULL) {
+    flow = FLOW_FAIL;
+  } else if (!scope_define(turn, node->name, item)) {
     (void)evaluator_fail_memory(ev);
   } else {
     ev->scope = turn;
-    flow = run_statement(ev, node->second, &ignored);
+    flow = run_loop_body(ev, node, value);
     ev->scope = outer;
   }
   scope_release(turn);
@@ -159,7 +159,8 @@ static enum flow end_loop(enum flow flow)
   return flow == FLOW_BREAK || flow == FLOW_CONTINUE ? FLOW_NEXT : flow;
 }
 
-static enum flow loop_items(struct evaluator *ev, const struct node *node, struct value *list)
+static enum flow loop_items(struct evaluator *ev, const struct node *node, struct value *list,
+                            struct value **value)
 {
   enum flow flow = FLOW_NEXT;
   for (size_t i = 0; goes_on(flow) && i < list->item_count; i += list->kind == VALUE_MAP ? 2 : 1) {
@@ -169,14 +170,14 @@ static enum flow loop_items(struct evaluator *ev, const struct node *node, struc
       if (item == NULL || !value_append(item, list->items[i]) || !value_append(item, list->items[i + 1]))
         return evaluator_fail_memory(ev), FLOW_FAIL;
     }
-    flow = run_turn(ev, node, item);
+    flow = run_turn(ev, node, item, value);
   }
   return end_loop(flow);
 }
 
 /* Runs the turns of a page, and counts its elements. */
 static enum flow loop_page(struct evaluator *ev, const struct node *node, struct jp_answer *answer,
-                           size_t *count)
+                           size_t *count, struct value **value)
 {
   struct jp_json element;
   enum flow flow = FLOW_NEXT;
@@ -185,14 +186,15 @@ static enum flow loop_page(struct evaluator *ev, const struct node *node, struct
     const size_t mark = ev->pool.count;
     struct value *item = value_of_element(&ev->pool, answer, element);
     ++*count;
-    flow = item == NULL ? (evaluator_fail_memory(ev), FLOW_FAIL) : run_turn(ev, node, item);
+    flow = item == NULL ? (evaluator_fail_memory(ev), FLOW_FAIL) : run_turn(ev, node, item, value);
     if (goes_on(flow))
       value_pool_drain(&ev->pool, mark);
   }
   return flow;
 }
 
-static enum flow loop_object(struct evaluator *ev, const struct node *node, struct value *object)
+static enum flow loop_object(struct evaluator *ev, const struct node *node, struct value *object,
+                             struct value **value)
 {
   static const struct jp_options with_types = {.size = sizeof with_types, .types = true};
   struct jp_ref *at = jp_ref_keep(object->ref);
@@ -221,7 +223,7 @@ static enum flow loop_object(struct evaluator *ev, const struct node *node, stru
     (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
     struct jp_ref *next =
         is_done || value_is_array(object) ? NULL : jp_answer_take_ref(answer, jp_answer_json(answer));
-    flow = loop_page(ev, node, answer, &from);
+    flow = loop_page(ev, node, answer, &from, value);
     jp_answer_free(answer);
     if (next != NULL) {
       jp_ref_release(at);
@@ -232,7 +234,7 @@ static enum flow loop_object(struct evaluator *ev, const struct node *node, stru
   return end_loop(flow);
 }
 
-static enum flow run_for(struct evaluator *ev, const struct node *node)
+static enum flow run_for(struct evaluator *ev, const struct node *node, struct value **value)
 {
   char words[120];
   struct value *list = evaluator_evaluate_known(ev, node->first);
@@ -241,17 +243,16 @@ static enum flow run_for(struct evaluator *ev, const struct node *node)
   if (list == NULL)
     return FLOW_FAIL;
   if (list->kind == VALUE_LIST || list->kind == VALUE_ENTRY || list->kind == VALUE_MAP)
-    return loop_items(ev, node, list);
+    return loop_items(ev, node, list, value);
   if (list->kind == VALUE_OBJECT)
-    return loop_object(ev, node, list);
+    return loop_object(ev, node, list, value);
   (void)evaluator_fail(ev, node->first->at, "", "%s has no elements", value_describe(list, words));
   return FLOW_FAIL;
 }
 
-static enum flow run_while(struct evaluator *ev, const struct node *node)
+static enum flow run_while(struct evaluator *ev, const struct node *node, struct value **value)
 {
   enum flow flow = FLOW_NEXT;
-  struct value *ignored = NULL;
   bool truth = true;
   while (goes_on(flow)) {
     const size_t mark = ev->pool.count;
@@ -260,7 +261,7 @@ static enum flow run_while(struct evaluator *ev, const struct node *node)
       return FLOW_FAIL;
     if (!truth)
       break;
-    flow = run_statement(ev, node->second, &ignored);
+    flow = run_loop_body(ev, node, value);
     if (goes_on(flow))
       value_pool_drain(&ev->pool, mark);
   }
@@ -283,30 +284,59 @@ static void settle_failure(struct evaluator *ev)
   }
 }
 
-static bool is_caught(const struct failure *failure, struct text type)
+/* The full name of the class that a catch names; the name as it stands if there is no such class. */
+static struct text find_caught_class(struct evaluator *ev, const struct node *node)
 {
-  if (failure->kind != FAILURE_PROGRAM && failure->kind != FAILURE_THROWN && failure->kind != FAILURE_DENIED)
-    return false;
-  if (type.len == 0)
-    return true;
-  struct text lines = buffer_text(&failure->types);
-  size_t count = 0;
+  struct text full = evaluator_resolve_type(ev, node->at, node->type);
+  return full.data != NULL ? full : node->type;
+}
+
+/* Whether a failure whose superclasses are not known is of the class: Java is asked. Without an answer it is an Exception. */
+static bool is_subclass(struct evaluator *ev, const char *type, struct text wanted)
+{
+  struct jp_argument class = jp_text_of_type("java.lang.Class", type);
+  struct text name = arena_printf(&ev->names, "%.*s", TEXT_ARGS(wanted));
+  struct jp_request request = jp_build_instance_method_call(
+      NULL, "isAssignableFrom", jp_text_of_type("java.lang.Class", name.data), &class, 1);
+  bool truth = false;
+  if (type[0] != '\0' && name.data != NULL && evaluator_ask(ev, &request, 1, &truth) &&
+      ev->failure.kind == FAILURE_NONE)
+    return truth;
+  return text_equal(wanted, TEXT("java.lang.Exception")) || text_equal(wanted, TEXT("java.lang.Throwable"));
+}
+
+/* Whether one of the lines is the class, by its full name, or by its simple one if the catch has no other. */
+static bool has_class(struct text lines, struct text wanted)
+{
+  const bool is_simple = text_find_last(wanted, '.') == SIZE_MAX;
   for (size_t at = 0; at < lines.len;) {
     size_t end = at;
     while (lines.data[end] != '\n')
       end++;
     struct text line = text_slice(lines, at, end);
-    size_t dot = text_find_last(line, '.');
-    struct text simple = dot == SIZE_MAX ? line : text_slice(line, dot + 1, line.len);
-    if (text_equal(line, type) || text_equal(simple, type))
+    size_t dot = is_simple ? text_find_last(line, '.') : SIZE_MAX;
+    if (text_equal(dot == SIZE_MAX ? line : text_slice(line, dot + 1, line.len), wanted))
       return true;
-    count += line.len > 0;
     at = end + 1;
   }
-  /* The superclasses are not known. */
-  return count < 2 &&
-         (text_equal(type, TEXT("Exception")) || text_equal(type, TEXT("Throwable")) ||
-          text_equal(type, TEXT("java.lang.Exception")) || text_equal(type, TEXT("java.lang.Throwable")));
+  return false;
+}
+
+static bool is_caught(struct evaluator *ev, const struct node *node)
+{
+  struct failure failure = ev->failure;
+  if (failure.kind != FAILURE_PROGRAM && failure.kind != FAILURE_THROWN && failure.kind != FAILURE_DENIED)
+    return false;
+  if (node->type.data == NULL)
+    return true;
+  failure_init(&ev->failure); /* what is asked here may fail */
+  struct text wanted = find_caught_class(ev, node);
+  bool found = has_class(buffer_text(&failure.types), wanted);
+  if (!found && !failure.has_superclasses)
+    found = is_subclass(ev, failure.type, wanted);
+  failure_fini(&ev->failure);
+  ev->failure = failure;
+  return found;
 }
 
 /* The throwable for a catch: Java's, or a new one for what Java has not thrown. */
@@ -326,19 +356,21 @@ static struct value *take_thrown(struct evaluator *ev, size_t at)
     return evaluator_or_no_memory(ev, is_good ? cast : NULL);
   }
   struct value *message = value_text(&ev->pool, text_of(failure->error.text));
-  struct text type =
-      arena_text(&ev->names, text_of(failure->type[0] != '\0' && failure->kind == FAILURE_PROGRAM
-                                         ? failure->type
-                                         : "java.lang.RuntimeException"));
+  struct text type = arena_text(&ev->names, text_of(failure->type));
   if (message == NULL || type.data == NULL)
     return evaluator_fail_memory(ev);
   struct invocation call = {.operation = JP_NEW, .at = at, .type = type, .values = &message, .count = 1};
-  return evaluator_invoke(ev, &call);
+  struct value *made = type.len == 0 ? NULL : evaluator_invoke(ev, &call);
+  if (made != NULL && evaluator_flush(ev))
+    return made;
+  call.type = TEXT("java.lang.RuntimeException"); /* the class has no such constructor, or there is none */
+  made = evaluator_invoke(ev, &call);
+  return made != NULL && evaluator_flush(ev) ? made : NULL;
 }
 
 static enum flow run_catch(struct evaluator *ev, const struct node *node, struct value **value)
 {
-  if (!is_caught(&ev->failure, node->type.data == NULL ? TEXT("") : node->type))
+  if (!is_caught(ev, node))
     return FLOW_FAIL;
   struct scope *outer = ev->scope;
   struct value *thrown = take_thrown(ev, node->at);
@@ -438,6 +470,7 @@ static enum flow run_throw(struct evaluator *ev, const struct node *node)
                        message->kind == VALUE_TEXT ? message->text.data : "null");
   ev->failure.kind = FAILURE_THROWN;
   ev->failure.thrown = value_keep(thrown);
+  ev->failure.has_superclasses = false;
   buffer_clear(&ev->failure.types);
   buffer_printf(&ev->failure.types, "%s\n", thrown->type == NULL ? "" : thrown->type);
   return FLOW_FAIL;
@@ -479,7 +512,7 @@ static enum flow run_statement(struct evaluator *ev, const struct node *node, st
   case NODE_ASSIGN:
     return assign(ev, node, value) ? FLOW_NEXT : FLOW_FAIL;
   case NODE_FOR:
-    return run_for(ev, node);
+    return run_for(ev, node, value);
   case NODE_IF:
     if (!evaluator_is_true(ev, node->first, &truth))
       return FLOW_FAIL;
@@ -487,7 +520,7 @@ static enum flow run_statement(struct evaluator *ev, const struct node *node, st
            : node->third != NULL ? run_statement(ev, node->third, value)
                                  : FLOW_NEXT;
   case NODE_WHILE:
-    return run_while(ev, node);
+    return run_while(ev, node, value);
   case NODE_TRY:
     return run_try(ev, node, value);
   case NODE_THROW:
@@ -501,8 +534,7 @@ static enum flow run_statement(struct evaluator *ev, const struct node *node, st
   case NODE_CONTINUE:
     return FLOW_CONTINUE;
   case NODE_COMMAND:
-    (void)evaluator_fail(ev, node->at, "",
-                         "commands are for jpeer shell, which is not available in this version");
+    (void)evaluator_fail(ev, node->at, "", "a command of jpeer shell is no part of a block or an expression");
     return FLOW_FAIL;
   default:
     *value = evaluator_evaluate(ev, node);
@@ -863,7 +895,7 @@ bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *request
 
 bool evaluator_make_object(struct evaluator *ev, struct value **value)
 {
-  struct value *object = make_object(ev, 0, *value);
+  struct value *object = evaluator_make_collection(ev, 0, *value);
   bool is_made = object != NULL && evaluator_flush(ev) && scope_define(ev->globals, TEXT("_"), object);
   if (is_made)
     *value = object; /* "_" holds it */

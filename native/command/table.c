@@ -484,7 +484,8 @@ int command_print_table(struct command *command, const struct value *object, boo
   buffer_init(&out);
   bool is_filled = fill_table(command, table, object, is_table);
   int code = command_report_lost(command);
-  if (code == COMMAND_GOOD && !is_filled && table->column_count > 0) /* a ResultSet, whose rows can be read once */
+  if (code == COMMAND_GOOD && !is_filled &&
+      table->column_count > 0) /* a ResultSet, whose rows can be read once */
     code = command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
   if (code == COMMAND_GOOD && *is_table) {
     if (command->options.wide)

@@ -115,6 +115,39 @@ class Expressions(CommandCase):
             with self.subTest(program):
                 self.assert_prints(wanted + "\n", "call", program)
 
+    def test_the_language_does_as_java_does(self):
+        log = "log = \"\"; f = n -> { log = log + n; n }; "
+        for program, wanted in (
+                (log + "xs = new ArrayList([0, 0, 0]); xs[f(1)] = f(2); log + xs", "12[0, 2, 0]"),
+                (log + "xs = new int[3]; xs[f(1)] = f(2); log + xs[1]", "122"),
+                ("s = \"\"; for (long x : List.of(1, 2)) s = s + x.getClass().getName(); s", "java.lang.Long" * 2),
+                ("f = () -> { for (x : [1, 2, 3]) { if (x == 2) return x }; 9 }; f()", "2"),
+                ("f = () -> { while (true) return 7 }; f()", "7"),
+                ("a = new int[2][3]; a[1][2] = 5; a[1][2] + a[0].length", "8"),
+                ("a = new int[][] {{1, 2}, {3}}; a[1][0] + a[0].length", "5"),
+                ("int.class.getName()", "int"),
+                ("ys = new ArrayList(); [1, 2].forEach(y -> ys.add(y)); ys.toString()", "[1, 2]"),
+                ("xs = new ArrayList([7]); [1].stream().map(y -> xs.get(0) + y).collect(Collectors.toList()).get(0)", "8"),
+                ("f = n -> { x = new ArrayList([n]); x.stream().map(y -> x.size()).count() }; f(3)", "1"),
+                ("f = (java.util.function.Function) (x -> x + 1); f.andThen(y -> y * 2).apply(5)", "12"),
+                ("s = \"\"; xs = []; for (e : {a: 1}) { s = s + e; xs.add(e) }; s + xs", "a=1[a=1]"),
+                ("for (x : [[1]]) { x.add(2); y = x }; y.size()", "2"),
+                ("try { throw new IllegalStateException(\"x\") } catch (RuntimeException e) { e.getMessage() }", "x"),
+                ("try { Math.mx(1) } catch (ReflectiveOperationException e) { e.getClass().getName() }", "java.lang.NoSuchMethodException"),
+                ("try { try { 1 / 0 } catch (IOException e) { 1 } } catch (ArithmeticException e) { 2 }", "2"),
+        ):
+            with self.subTest(program):
+                self.assert_prints(wanted + "\n", "call", program)
+        for program, text in (
+                ("try { throw new IllegalStateException(\"q\") } catch (IOException e) { 2 }", "java.lang.IllegalStateException: q"),
+                ("try { throw new Error(\"q\") } catch (Exception e) { 2 }", "java.lang.Error: q"),
+                ("for (int x : new ArrayList([null])) x", "null cannot be converted to int"),
+                ("f = x -> x; f.andThen(f)", "a lambda has no method andThen"),
+                ("for (e : {a: 1}) e.setValue(5)", "UnsupportedOperationException"),
+        ):
+            with self.subTest(program):
+                self.assert_fails_with(1, text, "call", program)
+
     def test_what_ran_before_a_failure_has_run(self):
         for end in ("1 / 0", "Integer.parseInt(\"x\")"):
             self.assertEqual(self.command("call", f"System.setProperty(\"cmd.ran\", \"1\"); {end}").returncode, 1)
