@@ -653,11 +653,11 @@ static struct evaluator *create_evaluator(struct command *command)
 
 static void leave_peer(struct command *command)
 {
-  evaluator_destroy(command->evaluator);
   if (command->peer != NULL)
     (void)jp_peer_stop(command->peer, 5000);
   else
     jp_client_close(command->client);
+  evaluator_destroy(command->evaluator);
 }
 
 int command_open_peer(struct command *command, const char *url)

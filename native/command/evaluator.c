@@ -1,896 +1,412 @@
-/* Expressions. */
+/* The evaluator as others see it: programs, requests and variables. */
 #include "command/evaluator_state.h"
 
-enum { CALLS_DEPTH_MAX = 60 };
-
-/* ---- scopes and programs ---- */
-
-struct scope *scope_create(struct scope *parent, bool is_turn)
+struct evaluator *evaluator_create(const struct evaluator_config *config)
 {
-  struct scope *scope = calloc(1, sizeof *scope);
-  if (scope == NULL)
+  struct evaluator *ev = calloc(1, sizeof *ev);
+  if (ev == NULL)
     return NULL;
-  scope->holders = 1;
-  scope->is_turn = is_turn;
-  scope->parent = parent;
-  if (parent != NULL)
-    parent->holders++;
-  return scope;
-}
-
-void scope_release(struct scope *scope)
-{
-  while (scope != NULL && --scope->holders == 0) {
-    struct scope *parent = scope->parent;
-    while (scope->variables != NULL) {
-      struct variable *variable = scope->variables;
-      scope->variables = variable->next;
-      value_release(variable->value);
-      free(variable);
-    }
-    free(scope);
-    scope = parent;
+  ev->config = *config;
+  arena_init(&ev->step);
+  arena_init(&ev->names);
+  failure_init(&ev->failure);
+  ev->globals = scope_create(NULL, false);
+  ev->scope = ev->globals;
+  if (ev->globals == NULL || !batch_begin(ev, &ev->batch)) {
+    evaluator_destroy(ev);
+    return NULL;
   }
+  return ev;
 }
 
-static struct variable *find_in(struct scope *scope, struct text name)
+void evaluator_destroy(struct evaluator *ev)
 {
-  struct variable *variable = scope->variables;
-  while (variable != NULL && !text_equal(text_of(variable->name), name))
-    variable = variable->next;
-  return variable;
-}
-
-struct variable *evaluator_find_variable(const struct evaluator *ev, struct text name)
-{
-  struct variable *variable = NULL;
-  for (struct scope *scope = ev->scope; scope != NULL && variable == NULL; scope = scope->parent)
-    variable = find_in(scope, name);
-  return variable;
-}
-
-/* False: no memory. */
-bool scope_define(struct scope *scope, struct text name, struct value *value)
-{
-  struct variable *variable = find_in(scope, name);
-  if (variable == NULL) {
-    variable = calloc(1, sizeof *variable + name.len + 1);
-    if (variable == NULL)
-      return false;
-    memcpy(variable->name, name.data, name.len);
-    variable->next = scope->variables;
-    scope->variables = variable;
-  }
-  value_keep(value);
-  value_release(variable->value);
-  variable->value = value;
-  return true;
-}
-
-void program_release(struct program *program)
-{
-  if (program == NULL || --program->holders > 0)
+  if (ev == NULL)
     return;
-  arena_fini(&program->arena);
-  free(program);
-}
-
-static void lambda_free(struct lambda *lambda)
-{
-  if (--lambda->holders > 0)
-    return;
-  scope_release(lambda->scope);
-  program_release(lambda->program);
-  free(lambda);
-}
-
-void lambda_end_callback(void *context)
-{
-  struct lambda *lambda = context;
-  lambda->evaluator->callbacks--;
-  lambda_free(lambda);
-}
-
-/* A value does not hold the lambda any more. */
-void lambda_release(struct lambda *lambda)
-{
-  struct jp_callback *callback = lambda->callback;
-  lambda->callback = NULL;
-  if (callback != NULL)
-    jp_callback_release(callback); /* calls lambda_end_callback when Java has released it, too */
-  lambda_free(lambda);
-}
-
-/* ---- expressions ---- */
-
-struct value *evaluator_evaluate_known(struct evaluator *ev, const struct node *node)
-{
-  struct value *value = evaluator_evaluate(ev, node);
-  return value == NULL ? NULL : evaluator_know(ev, value);
-}
-
-static struct value *evaluate_literal(struct evaluator *ev, const struct node *node)
-{
-  switch (node->literal) {
-  case LITERAL_NULL:
-    return evaluator_or_no_memory(ev, value_create(&ev->pool, VALUE_NULL));
-  case LITERAL_BOOLEAN:
-    return evaluator_or_no_memory(ev, value_boolean(&ev->pool, node->integer != 0));
-  case LITERAL_INT:
-    return evaluator_or_no_memory(ev, value_integer(&ev->pool, 'I', node->integer));
-  case LITERAL_LONG:
-    return evaluator_or_no_memory(ev, value_integer(&ev->pool, 'J', node->integer));
-  case LITERAL_CHAR:
-    return evaluator_or_no_memory(ev, value_integer(&ev->pool, 'C', node->integer));
-  case LITERAL_FLOAT:
-    return evaluator_or_no_memory(ev, value_number(&ev->pool, 'F', node->number));
-  case LITERAL_DOUBLE:
-    return evaluator_or_no_memory(ev, value_number(&ev->pool, 'D', node->number));
-  case LITERAL_TEXT:
-    break;
-  }
-  return evaluator_or_no_memory(ev, value_text(&ev->pool, node->text));
-}
-
-static struct value *make_name(struct evaluator *ev, enum value_kind kind, struct text name)
-{
-  struct value *value = value_create(&ev->pool, kind);
-  return evaluator_or_no_memory(ev, value != NULL && value_set_text(value, name) ? value : NULL);
-}
-
-static struct value *make_class(struct evaluator *ev, struct text name)
-{
-  struct value *literal = value_text(&ev->pool, name);
-  return evaluator_or_no_memory(
-      ev, literal != NULL && value_set_type(literal, TEXT("java.lang.Class")) ? literal : NULL);
-}
-
-static bool begins_class(struct text name)
-{
-  return name.len > 0 && name.data[0] >= 'A' && name.data[0] <= 'Z';
-}
-
-/* A variable's value, which the pool holds from now on: what is evaluated before it is used may assign to the variable. A
- * List or Map is made an object of Java, because methods may change it. */
-static struct value *read_variable(struct evaluator *ev, size_t at, struct variable *variable)
-{
-  struct value *value = value_hold(&ev->pool, variable->value);
-  struct value *object = value == NULL ? evaluator_fail_memory(ev) : evaluator_make_collection(ev, at, value);
-  if (object != NULL && object != value) {
+  failure_fini(&ev->failure);
+  value_pool_fini(&ev->pool);
+  /* A lambda in a variable holds the scope that holds the variable. */
+  while (ev->globals != NULL && ev->globals->variables != NULL) {
+    struct variable *variable = ev->globals->variables;
+    ev->globals->variables = variable->next;
     value_release(variable->value);
-    variable->value = value_keep(object);
+    free(variable);
   }
-  return object;
+  scope_release(ev->globals);
+  batch_end(&ev->batch);
+  program_release(ev->program);
+  arena_fini(&ev->step);
+  arena_fini(&ev->names);
+  ev->is_ended = true;
+  if (ev->callbacks == 0)
+    free(ev);
 }
 
-/* A variable's value, a class, or the beginning of a class's name. */
-static struct value *resolve_name(struct evaluator *ev, const struct node *node)
+struct known_names {
+  struct language_names names;
+  const struct evaluator *evaluator;
+};
+
+static bool is_known(const struct language_names *names, struct text name)
 {
-  struct variable *variable = evaluator_find_variable(ev, node->name);
-  if (variable != NULL)
-    return read_variable(ev, node->at, variable);
-  if (!begins_class(node->name) && class_name_find(ev->classes, node->name) == NULL)
-    return make_name(ev, VALUE_PACKAGE, node->name);
-  struct text full = evaluator_resolve_simple(ev, node->at, node->name);
-  return full.data == NULL ? NULL : make_name(ev, VALUE_CLASS, full);
+  return evaluator_find_variable(((const struct known_names *)names)->evaluator, name) != NULL;
 }
 
-static struct value *read_field(struct evaluator *ev, size_t at, struct value *object, struct text name)
+static struct program *parse_program(struct evaluator *ev, struct text source)
 {
-  struct invocation get = {.operation = JP_GET, .at = at, .member = name, .type = TEXT("")};
-  if (object->kind == VALUE_CLASS)
-    get.type = object->text;
-  else
-    get.receiver = object;
-  return evaluator_invoke(ev, &get);
+  const struct known_names names = {.names = {is_known}, .evaluator = ev};
+  struct language_error error;
+  struct program *program = calloc(1, sizeof *program);
+  if (program == NULL)
+    return evaluator_fail_memory(ev), NULL;
+  program->holders = 1;
+  arena_init(&program->arena);
+  program->source = arena_text(&program->arena, source);
+  enum jp_status status =
+      program->source.data == NULL
+          ? JP_NO_MEMORY
+          : language_parse(program->source, &names.names, &program->arena, &program->root, &error);
+  if (status == JP_OK)
+    return program;
+  program_release(program);
+  if (status == JP_NO_MEMORY)
+    return evaluator_fail_memory(ev), NULL;
+  (void)evaluator_fail(ev, error.at, "", "%s", error.error.text);
+  ev->failure.is_syntax = true;
+  return NULL;
 }
 
-static struct value *resolve_member(struct evaluator *ev, const struct node *node, struct value *object)
+/* Parses the source, and makes it the program that runs. */
+static bool begin_program(struct evaluator *ev, struct text source, const struct failure **failure)
 {
-  struct text nested;
-  if ((object->kind == VALUE_CLASS || object->kind == VALUE_PACKAGE) && text_equal(node->name, TEXT("class")))
-    return make_class(ev, object->text);
-  if (object->kind == VALUE_PACKAGE) {
-    struct text full = arena_printf(&ev->names, "%.*s.%.*s", TEXT_ARGS(object->text), TEXT_ARGS(node->name));
-    return full.data == NULL ? evaluator_fail_memory(ev)
-                             : make_name(ev, begins_class(node->name) ? VALUE_CLASS : VALUE_PACKAGE, full);
-  }
-  if (object->kind != VALUE_CLASS)
-    return read_field(ev, node->at, object, node->name);
-  if (!evaluator_find_nested(ev, object->text, node->name, &nested))
-    return NULL;
-  return nested.len > 0 ? make_name(ev, VALUE_CLASS, nested) : read_field(ev, node->at, object, node->name);
-}
-
-/* As evaluate, but the result may be a CLASS or a PACKAGE. */
-struct value *evaluator_resolve_node(struct evaluator *ev, const struct node *node)
-{
-  if (node->kind == NODE_NAME)
-    return resolve_name(ev, node);
-  if (node->kind != NODE_MEMBER)
-    return evaluator_evaluate(ev, node);
-  struct value *object = evaluator_resolve_node(ev, node->first);
-  return object == NULL ? NULL : resolve_member(ev, node, object);
-}
-
-static struct value *evaluate_name(struct evaluator *ev, const struct node *node)
-{
-  struct value *value = evaluator_resolve_node(ev, node);
-  if (value == NULL)
-    return NULL;
-  if (value->kind == VALUE_CLASS)
-    return evaluator_fail(ev, node->at, "", "%.*s is a class: its object is %.*s.class",
-                          TEXT_ARGS(value->text), TEXT_ARGS(node->name));
-  if (value->kind == VALUE_PACKAGE && node->kind == NODE_MEMBER) {
-    /* "a.b.c" without a capital: the field c of the class a.b. */
-    size_t dot = text_find_last(value->text, '.');
-    struct value *owner = make_name(ev, VALUE_CLASS, text_slice(value->text, 0, dot));
-    return owner == NULL ? NULL : read_field(ev, node->at, owner, node->name);
-  }
-  if (value->kind == VALUE_PACKAGE)
-    return evaluator_fail(ev, node->at, "", "there is no variable %.*s", TEXT_ARGS(value->text));
-  return value;
-}
-
-/* Evaluates the items of a list of arguments into *values, an array that the caller frees. */
-static bool evaluate_items(struct evaluator *ev, const struct node *node, struct value ***values,
-                           size_t *count)
-{
-  *count = 0;
-  for (const struct node *item = node->items; item != NULL; item = item->next)
-    ++*count;
-  *values = calloc(*count + 1, sizeof(struct value *));
-  if (*values == NULL)
-    return evaluator_fail_memory(ev) != NULL;
-  size_t at = 0;
-  for (const struct node *item = node->items; item != NULL; item = item->next) {
-    (*values)[at] = evaluator_evaluate(ev, item);
-    if ((*values)[at++] == NULL)
-      return false;
-  }
+  failure_clear(&ev->failure);
+  *failure = &ev->failure;
+  struct program *program = parse_program(ev, source);
+  if (program == NULL)
+    return false;
+  program_release(ev->program);
+  ev->program = program;
   return true;
 }
 
-/* ---- lambdas ---- */
-
-static struct value *make_lambda(struct evaluator *ev, const struct node *node)
+static bool is_expression(const struct node *node)
 {
-  struct value *value = value_create(&ev->pool, VALUE_LAMBDA);
-  struct lambda *lambda = value == NULL ? NULL : calloc(1, sizeof *lambda);
-  if (lambda == NULL)
-    return evaluator_fail_memory(ev);
-  *lambda = (struct lambda){
-      .evaluator = ev, .holders = 1, .node = node, .program = ev->program, .scope = ev->scope};
-  ev->program->holders++;
-  ev->scope->holders++;
-  value->lambda = lambda;
-  if (node->kind == NODE_REFERENCE) {
-    struct text owner = evaluator_resolve_type(ev, node->at, node->type);
-    if (owner.data == NULL)
-      return NULL;
-    lambda->owner = arena_text(&ev->program->arena, owner);
+  return node->kind < NODE_BLOCK;
+}
+
+static bool run_step(struct evaluator *ev, const struct node *node, struct statement_listener *listener,
+                     bool *goes_on)
+{
+  struct value *value = NULL;
+  enum flow flow = evaluator_run_statement(ev, node, &value);
+  if (flow == FLOW_FAIL) {
+    evaluator_settle_failure(ev);
+    return false;
   }
-  return value;
+  if (!evaluator_flush(ev))
+    return false;
+  while (value != NULL && value->kind == VALUE_CAST)
+    value = value->items[0];
+  *goes_on = flow == FLOW_NEXT;
+  if (value == NULL || value->kind == VALUE_VOID)
+    return true;
+  if (!scope_define(ev->globals, TEXT("_"), value))
+    return evaluator_fail_memory(ev) != NULL;
+  *goes_on = listener->value(listener, value, is_expression(node) || flow == FLOW_RETURN) && *goes_on;
+  return true;
 }
 
-/* TYPE::new and TYPE::method, which is static, or a method of the first argument: a request that finds no member has run
- * nothing. */
-static struct value *call_reference(struct evaluator *ev, const struct lambda *lambda, struct value **values,
-                                    size_t count)
+bool evaluator_run_statements(struct evaluator *ev, struct text source, struct statement_listener *listener,
+                              const struct failure **failure)
 {
-  const struct node *node = lambda->node;
-  struct invocation call = {.operation = text_equal(node->name, TEXT("new")) ? JP_NEW : JP_CALL,
-                            .at = node->at,
-                            .type = lambda->owner,
-                            .member = node->name,
-                            .values = values,
-                            .count = count};
-  struct value *result = evaluator_invoke(ev, &call);
-  if (result != NULL && evaluator_flush(ev))
-    return result;
-  bool may_be_instance = call.operation == JP_CALL && count > 0 &&
-                         text_starts_with(text_of(ev->failure.error.text), TEXT("No matching method"));
-  bool needs_instance =
-      call.operation == JP_CALL && count > 0 && strstr(ev->failure.error.text, "not static") != NULL;
-  if (!may_be_instance && !needs_instance)
-    return NULL;
-  call.type = TEXT("");
-  call.receiver = values[0];
-  call.values = values + 1;
-  call.count = count - 1;
-  return evaluator_invoke(ev, &call);
-}
-
-static struct value *call_lambda(struct evaluator *ev, size_t at, struct lambda *lambda,
-                                 struct value **values, size_t count)
-{
-  if (ev->calls >= CALLS_DEPTH_MAX)
-    return evaluator_fail(ev, at, "java.lang.StackOverflowError",
-                          "lambdas call each other more than %d times", CALLS_DEPTH_MAX);
-  if (lambda->node->kind == NODE_REFERENCE)
-    return call_reference(ev, lambda, values, count);
-  struct scope *scope = scope_create(lambda->scope, false);
-  struct scope *outer = ev->scope;
+  bool is_good = begin_program(ev, source, failure);
+  bool goes_on = true;
   struct program *program = ev->program;
-  struct value *result = NULL;
-  size_t index = 0;
-  bool is_good = scope != NULL;
-  for (const struct node *item = lambda->node->items; is_good && item != NULL; item = item->next) {
-    if (index < count)
-      is_good = scope_define(scope, item->name, values[index]);
-    index++;
+  if (!is_good)
+    return false;
+  program->holders++;
+  for (const struct node *node = program->root->items; is_good && goes_on && node != NULL;
+       node = node->next) {
+    if (ev->program != program) { /* a command has run another one */
+      program_release(ev->program);
+      ev->program = program;
+      program->holders++;
+    }
+    if (node->kind == NODE_COMMAND)
+      goes_on = listener->command(listener, node->name);
+    else
+      is_good = run_step(ev, node, listener, &goes_on);
+    value_pool_drain(&ev->pool, 0);
   }
-  if (!is_good) {
-    scope_release(scope);
-    return evaluator_fail_memory(ev);
-  }
-  if (index != count) {
-    scope_release(scope);
-    return evaluator_fail(ev, at, "", "the lambda has %zu parameters, and is called with %zu arguments",
-                          index, count);
-  }
-  lambda->holders++; /* the body may end what has held it */
-  ev->scope = scope;
-  ev->program = lambda->program;
-  ev->calls++;
-  if (!evaluator_run_body(ev, lambda->node->first, &result))
-    result = NULL;
-  ev->calls--;
-  ev->scope = outer;
-  ev->program = program;
-  scope_release(scope);
-  lambda_free(lambda);
-  return result;
+  program_release(program);
+  return is_good;
 }
 
-/* Whether the description of an interface has a method that returns a value. */
-static bool has_result(struct jp_json description, const char *name, size_t arity)
+static bool run_source(struct evaluator *ev, struct text source, bool may_be_class, struct value **value,
+                       const struct failure **failure)
 {
-  struct jp_json method;
-  char text[256];
-  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(description, "methods"));
-       jp_json_next(&cursor, NULL, &method);) {
-    if (jp_json_string(jp_json_member(method, "name"), text, sizeof text) == strlen(name) &&
-        strcmp(text, name) == 0 && jp_json_count(jp_json_member(method, "parameters")) == arity &&
-        jp_json_string(jp_json_member(method, "returnType"), text, sizeof text) != SIZE_MAX &&
-        strcmp(text, "void") != 0)
-      return true;
+  *value = NULL;
+  if (!begin_program(ev, source, failure))
+    return false;
+  const struct program *program = ev->program;
+  struct value *result = NULL;
+  const struct node *only = program->root->items;
+  bool is_name = only != NULL && only->next == NULL && (only->kind == NODE_NAME || only->kind == NODE_MEMBER);
+  bool is_good;
+  if (may_be_class && is_name) {
+    result = evaluator_resolve_node(ev, only);
+    is_good = result != NULL;
+    if (is_good && result->kind == VALUE_PACKAGE)
+      result->kind = VALUE_CLASS;
+  } else {
+    is_good = evaluator_run_body(ev, program->root, &result);
+  }
+  ev->is_at_end = is_good;
+  if (is_good)
+    is_good = evaluator_flush(ev);
+  else
+    evaluator_settle_failure(ev);
+  ev->is_at_end = false;
+  if (is_good && result->kind == VALUE_CAST)
+    result = result->items[0];
+  if (is_good && result->kind != VALUE_VOID && !scope_define(ev->globals, TEXT("_"), result))
+    is_good = evaluator_fail_memory(ev) != NULL;
+  if (is_good)
+    *value = value_keep(result);
+  value_pool_drain(&ev->pool, 0);
+  return is_good;
+}
+
+bool evaluator_run(struct evaluator *ev, struct text source, struct value **value,
+                   const struct failure **failure)
+{
+  return run_source(ev, source, false, value, failure);
+}
+
+bool evaluator_resolve(struct evaluator *ev, struct text source, struct value **value,
+                       const struct failure **failure)
+{
+  return run_source(ev, source, true, value, failure);
+}
+
+static bool call_by_name(struct evaluator *ev, struct text name, const struct jp_argument *args, size_t count,
+                         struct jp_answer **answer)
+{
+  struct jp_client_error error = {0};
+  size_t dot = text_find_last(name, '.');
+  struct text type = evaluator_resolve_type(ev, 0, text_slice(name, 0, dot));
+  struct text member = arena_printf(&ev->names, "%.*s", (int)(name.len - dot - 1), name.data + dot + 1);
+  if (type.data == NULL)
+    return false;
+  struct jp_request request = text_equal(member, TEXT("new"))
+                                  ? jp_build_constructor_call(type.data, args, count)
+                                  : jp_build_class_method_call(type.data, member.data, args, count);
+  if (member.data == NULL)
+    return evaluator_fail_memory(ev) != NULL;
+  ev->is_at_end = true;
+  if (ev->config.printed != NULL)
+    return evaluator_print_request(ev, &request);
+  ev->round_trips++;
+  enum jp_client_status status =
+      jp_client_call(ev->config.client, &request, ev->config.timeout_ms, answer, &error);
+  if (status != JP_CLIENT_OK)
+    evaluator_take_failure(ev, 0, false, status, &error, *answer);
+  return status == JP_CLIENT_OK;
+}
+
+bool evaluator_call(struct evaluator *ev, struct text name, const struct jp_argument *args, size_t count,
+                    struct value **value, const struct failure **failure)
+{
+  struct jp_answer *answer = NULL;
+  failure_clear(&ev->failure);
+  *failure = &ev->failure;
+  *value = NULL;
+  if (call_by_name(ev, name, args, count, &answer)) {
+    struct value *result = value_create(&ev->pool, VALUE_VOID);
+    if (result == NULL || !value_set_answer(result, answer))
+      (void)evaluator_fail_memory(ev);
+    else
+      *value = value_keep(result);
+  }
+  jp_answer_free(answer);
+  value_pool_drain(&ev->pool, 0);
+  return *value != NULL;
+}
+
+bool evaluator_request(struct evaluator *ev, const struct jp_request *request, struct jp_answer **answer,
+                       const struct failure **failure)
+{
+  struct jp_client_error error = {0};
+  failure_clear(&ev->failure);
+  *failure = &ev->failure;
+  *answer = NULL;
+  if (ev->config.printed != NULL) {
+    ev->is_at_end = true;
+    return evaluator_print_request(ev, request);
+  }
+  ev->round_trips++;
+  enum jp_client_status status =
+      jp_client_call(ev->config.client, request, ev->config.timeout_ms, answer, &error);
+  if (status == JP_CLIENT_OK)
+    return true;
+  evaluator_take_failure(ev, 0, false, status, &error, *answer);
+  jp_answer_free(*answer);
+  *answer = NULL;
+  return false;
+}
+
+/* Sends the requests as steps; the caller destroys the chain. */
+static struct jp_chain *send_questions(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                                       bool *is_answered)
+{
+  struct jp_client_error error;
+  char name[24];
+  struct jp_chain *chain = jp_chain_create(ev->config.client);
+  for (size_t i = 0; i < count; i++)
+    jp_chain_request(chain, chain_name_step(i, name), &requests[i]);
+  ev->round_trips++;
+  enum jp_client_status status = jp_chain_send(chain, ev->config.timeout_ms, &error);
+  *is_answered = status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
+  failure_clear(&ev->failure);
+  if (status != JP_CLIENT_OK)
+    failure_set(&ev->failure, status, &error, jp_chain_failure(chain), ev->config.verbose);
+  return chain;
+}
+
+const struct failure *evaluator_failure(const struct evaluator *ev)
+{
+  return &ev->failure;
+}
+
+bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size_t count, bool *truths)
+{
+  char name[24];
+  bool is_answered;
+  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
+  for (size_t i = 0; i < count; i++) {
+    truths[i] = false;
+    (void)jp_answer_boolean(jp_chain_answer(chain, chain_name_step(i, name)), &truths[i]);
+  }
+  jp_chain_destroy(chain);
+  return is_answered;
+}
+
+bool evaluator_ask_texts(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                         struct value *const *values)
+{
+  char name[24];
+  bool is_answered;
+  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
+  for (size_t i = 0; i < count; i++) {
+    struct jp_text text = jp_answer_text(jp_chain_answer(chain, chain_name_step(i, name)));
+    if (text.data != NULL && !value_set_text(values[i], (struct text){text.data, text.len}))
+      is_answered = false;
+  }
+  jp_chain_destroy(chain);
+  return is_answered;
+}
+
+size_t evaluator_number_result(struct evaluator *ev, struct value *value)
+{
+  char name[24];
+  for (const struct variable *known = ev->globals->variables; known != NULL; known = known->next) {
+    if (known->name[0] == '$' && value->ref != NULL && known->value->ref == value->ref)
+      return strtoul(known->name + 1, NULL, 10);
+  }
+  text_format(name, sizeof name, "$%zu", ++ev->results);
+  return scope_define(ev->globals, text_of(name), value) ? ev->results : 0;
+}
+
+static bool set_error(struct value *value, const struct jp_answer *answer)
+{
+  char shown[300];
+  const char *type = jp_answer_throwable(answer)->type;
+  bool is_denied = jp_answer_error_code(answer) == FAILURE_CODE_DENIED;
+  text_format(shown, sizeof shown, "<%s>", is_denied ? "denied" : type == NULL ? "error" : type);
+  value->kind = VALUE_TEXT;
+  return value_set_text(value, text_of(shown));
+}
+
+bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                          struct value *const *values)
+{
+  char name[24];
+  bool is_answered;
+  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
+  for (size_t i = 0; i < count; i++) {
+    const struct jp_answer *answer = jp_chain_answer(chain, chain_name_step(i, name));
+    if (answer != NULL && !(jp_answer_kind(answer) == JP_ANSWER_ERROR ? set_error(values[i], answer)
+                                                                      : value_set_answer(values[i], answer)))
+      is_answered = false;
+  }
+  jp_chain_destroy(chain);
+  return is_answered;
+}
+
+bool evaluator_make_object(struct evaluator *ev, struct value **value)
+{
+  struct value *object = evaluator_make_collection(ev, 0, *value);
+  bool is_made = object != NULL && evaluator_flush(ev) && scope_define(ev->globals, TEXT("_"), object);
+  if (is_made)
+    *value = object; /* "_" holds it */
+  value_pool_drain(&ev->pool, 0);
+  return is_made;
+}
+
+bool evaluator_define_texts(struct evaluator *ev, const char *name, char *const *texts, size_t count)
+{
+  struct value *list = value_create(&ev->pool, VALUE_LIST);
+  bool is_good = list != NULL;
+  for (size_t i = 0; is_good && i < count; i++) {
+    struct value *item = value_text(&ev->pool, text_of(texts[i]));
+    is_good = item != NULL && value_append(list, item);
+  }
+  is_good = is_good && scope_define(ev->globals, text_of(name), list);
+  value_pool_drain(&ev->pool, 0);
+  return is_good;
+}
+
+const char *evaluator_variable(const struct evaluator *ev, size_t index, const struct value **value)
+{
+  const struct variable *variable = ev->globals->variables;
+  for (; variable != NULL && index > 0; index--)
+    variable = variable->next;
+  if (variable == NULL)
+    return NULL;
+  *value = variable->value;
+  return variable->name;
+}
+
+bool evaluator_drop(struct evaluator *ev, struct text name)
+{
+  for (struct variable **at = &ev->globals->variables; *at != NULL; at = &(*at)->next) {
+    struct variable *variable = *at;
+    if (!text_equal(text_of(variable->name), name))
+      continue;
+    *at = variable->next;
+    value_release(variable->value);
+    free(variable);
+    return true;
   }
   return false;
 }
 
-/* Whether the method that Java calls is void: then the value of a lambda is not its answer. An interface is described once. */
-static bool returns_void(struct evaluator *ev, const struct jp_callback_call *call)
+bool evaluator_define(struct evaluator *ev, struct text name, struct value *value)
 {
-  const char *interface = jp_callback_interface(call);
-  const char *method = jp_callback_method(call);
-  struct jp_request request = jp_build_describe_type(interface);
-  struct jp_answer *answer = NULL;
-  struct jp_client_error error;
-  struct text key =
-      arena_printf(&ev->names, "%s.%s/%zu", interface, method, jp_callback_argument_count(call));
-  if (strcmp(interface, "java.lang.Runnable") == 0)
-    return true;
-  if (text_starts_with(text_of(interface), TEXT("java.util.function.")))
-    return strcmp(method, "accept") == 0;
-  struct class_name *known = key.data == NULL ? NULL : class_name_find(ev->methods, key);
-  if (known != NULL)
-    return known->full.len > 0;
-  request.members_only = true;
-  ev->round_trips++;
-  bool is_void =
-      jp_client_call(ev->config.client, &request, ev->config.timeout_ms, &answer, &error) == JP_CLIENT_OK &&
-      !has_result(jp_answer_json(answer), method, jp_callback_argument_count(call));
-  jp_answer_free(answer);
-  (void)!(key.data != NULL && evaluator_note_class(ev, &ev->methods, key, is_void ? TEXT("void") : TEXT("")));
-  return is_void;
+  return scope_define(ev->globals, name, value);
 }
 
-/* Answers Java's call with the result, or throws what failed. */
-static void answer_callback(struct evaluator *ev, struct jp_callback_call *call, size_t at,
-                            struct value *result)
+size_t evaluator_results(const struct evaluator *ev)
 {
-  struct jp_argument argument = jp_null(NULL);
-  bool is_good = result != NULL && evaluator_flush(ev);
-  if (is_good && result->kind != VALUE_VOID && result->kind != VALUE_NULL && !returns_void(ev, call)) {
-    result = evaluator_make_entry(ev, at, result);
-    is_good = result != NULL && evaluator_know(ev, result) != NULL &&
-              evaluator_make_argument(ev, at, result, &argument);
-  }
-  struct jp_client_error error = {0};
-  if (is_good && jp_callback_return(call, &argument, &error) == JP_CLIENT_OK)
-    return;
-  const struct failure *failure = &ev->failure;
-  if (!is_good && failure->thrown != NULL && failure->thrown->kind == VALUE_OBJECT)
-    (void)jp_callback_throw_object(call, failure->thrown->ref, NULL);
-  else if (!is_good)
-    (void)jp_callback_throw(call, failure->type[0] == '\0' ? NULL : failure->type, failure->error.text, NULL);
-  else
-    (void)jp_callback_throw(call, NULL, error.text, NULL);
+  return ev->results;
 }
 
-/* Java calls a lambda, while this thread waits for an answer. */
-void lambda_run_callback(void *context, struct jp_callback_call *call)
+void evaluator_set_results(struct evaluator *ev, size_t results)
 {
-  struct lambda *lambda = context;
-  struct evaluator *ev = lambda->evaluator;
-  struct batch outer = ev->batch;
-  struct failure failure = ev->failure;
-  const size_t mark = ev->pool.count;
-  size_t count = jp_callback_argument_count(call);
-  struct value **values = calloc(count + 1, sizeof(struct value *));
-  if (values == NULL || !batch_begin(ev, &ev->batch)) {
-    (void)jp_callback_throw(call, NULL, "out of memory", NULL);
-    ev->batch = outer;
-    free(values);
-    return;
-  }
-  failure_init(&ev->failure);
-  lambda->holders++;
-  ev->guards++;
-  bool is_good = true;
-  for (size_t i = 0; i < count && is_good; i++) {
-    values[i] = value_create(&ev->pool, VALUE_VOID);
-    is_good = values[i] != NULL && value_set_answer(values[i], jp_callback_argument_at(call, i));
-  }
-  struct value *result =
-      is_good ? call_lambda(ev, lambda->node->at, lambda, values, count) : evaluator_fail_memory(ev);
-  answer_callback(ev, call, lambda->node->at, result);
-  ev->guards--;
-  arena_reset(&ev->step);
-  batch_end(&ev->batch);
-  failure_fini(&ev->failure);
-  value_pool_drain(&ev->pool, mark);
-  lambda_free(lambda);
-  free(values);
-  ev->batch = outer;
-  ev->failure = failure;
+  ev->results = results;
 }
 
-/* ---- calls ---- */
-
-/* The methods of Java's functional interfaces: a lambda has no interface before Java gets it. */
-static bool is_functional(struct text name)
+size_t evaluator_round_trips(const struct evaluator *ev)
 {
-  static const char *const names[] = {"accept", "apply", "call", "compare", "get", "run", "test"};
-  static const char *const prefixes[] = {"applyAs", "getAs"};
-  bool found = false;
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    found |= text_equal(name, text_of(names[i]));
-  for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-    found |= text_starts_with(name, text_of(prefixes[i]));
-  return found;
-}
-
-/* A lambda with the interface that it was cast to, as an object of Java. */
-static struct value *make_function(struct evaluator *ev, size_t at, struct value *cast)
-{
-  struct invocation call = {.operation = JP_CALL,
-                            .at = at,
-                            .type = TEXT("java.util.Objects"),
-                            .member = TEXT("requireNonNull"),
-                            .values = &cast,
-                            .count = 1};
-  return evaluator_invoke(ev, &call);
-}
-
-static struct value *call_member(struct evaluator *ev, const struct node *node, struct value *object,
-                                 struct value **values, size_t count)
-{
-  struct invocation call = {.operation = JP_CALL,
-                            .at = node->at,
-                            .type = TEXT(""),
-                            .member = node->name,
-                            .values = values,
-                            .count = count};
-  if (object->kind == VALUE_LAMBDA) {
-    if (node->first == NULL || is_functional(node->name))
-      return call_lambda(ev, node->at, object->lambda, values, count);
-    return evaluator_fail(ev, node->at, "",
-                          "a lambda has no method %.*s: call it, f(...), or cast it to its interface",
-                          TEXT_ARGS(node->name));
-  }
-  if (object->kind == VALUE_ENTRY && count == 0 && object->item_count == 2) {
-    if (text_equal(node->name, TEXT("getKey")))
-      return object->items[0];
-    if (text_equal(node->name, TEXT("getValue")))
-      return object->items[1];
-  }
-  if (object->kind == VALUE_CLASS || object->kind == VALUE_PACKAGE)
-    call.type = object->text;
-  else
-    call.receiver = object;
-  return evaluator_invoke(ev, &call);
-}
-
-static struct value *evaluate_call(struct evaluator *ev, const struct node *node)
-{
-  struct value **values = NULL;
-  size_t count = 0;
-  struct value *object = NULL;
-  struct value *result = NULL;
-  if (node->first == NULL) {
-    struct variable *variable = evaluator_find_variable(ev, node->name);
-    if (variable == NULL || variable->value->kind != VALUE_LAMBDA)
-      return evaluator_fail(ev, node->at, "",
-                            "a method needs an object or a class before it: Math.max(3, 5)");
-    object = read_variable(ev, node->at, variable);
-  } else {
-    object = evaluator_resolve_node(ev, node->first);
-  }
-  if (object != NULL && object->kind == VALUE_PACKAGE && node->first->kind == NODE_NAME)
-    object = evaluator_fail(ev, node->first->at, "", "there is no variable or class %.*s",
-                            TEXT_ARGS(node->first->name));
-  if (object != NULL && object->kind == VALUE_CAST && object->items[0]->kind == VALUE_LAMBDA)
-    object = make_function(ev, node->at, object);
-  if (object != NULL && evaluate_items(ev, node, &values, &count))
-    result = call_member(ev, node, object, values, count);
-  free(values);
-  return result;
-}
-
-/* new int[5], or new int[5][2] by java.lang.reflect.Array. */
-static struct value *make_array(struct evaluator *ev, const struct node *node, struct text type,
-                                struct value **lengths, size_t count)
-{
-  struct invocation call = {.operation = JP_NEW, .at = node->at, .values = lengths, .count = 1};
-  if (count == 1) {
-    call.type = arena_printf(&ev->names, "%.*s[]", TEXT_ARGS(type));
-    return call.type.data == NULL ? evaluator_fail_memory(ev) : evaluator_invoke(ev, &call);
-  }
-  struct value *list = value_create(&ev->pool, VALUE_LIST);
-  struct value *dimensions = value_create(&ev->pool, VALUE_CAST);
-  bool is_good = list != NULL && dimensions != NULL && value_append(dimensions, list) &&
-                 value_set_type(dimensions, TEXT("int[]"));
-  for (size_t i = 0; is_good && i < count; i++)
-    is_good = value_append(list, lengths[i]);
-  struct value *both[2] = {make_class(ev, type), dimensions};
-  call = (struct invocation){.operation = JP_CALL,
-                             .at = node->at,
-                             .type = TEXT("java.lang.reflect.Array"),
-                             .member = TEXT("newInstance"),
-                             .values = both,
-                             .count = 2};
-  return is_good && both[0] != NULL ? evaluator_invoke(ev, &call) : evaluator_fail_memory(ev);
-}
-
-/* new int[] {5}: as the only argument of `new`, one int would be the length. */
-static struct value *make_single(struct evaluator *ev, const struct node *node, struct text type,
-                                 struct value *element)
-{
-  struct value *cast = value_create(&ev->pool, VALUE_CAST);
-  struct value *list = value_create(&ev->pool, VALUE_LIST);
-  struct value *both[2] = {cast, value_integer(&ev->pool, 'I', 1)};
-  struct invocation copy = {.operation = JP_CALL,
-                            .at = node->at,
-                            .type = TEXT("java.util.Arrays"),
-                            .member = TEXT("copyOf"),
-                            .values = both,
-                            .count = 2};
-  if (list == NULL || cast == NULL || both[1] == NULL || !value_append(list, element) ||
-      !value_append(cast, list) || !value_set_type(cast, type))
-    return evaluator_fail_memory(ev);
-  return evaluator_invoke(ev, &copy);
-}
-
-static struct value *evaluate_new(struct evaluator *ev, const struct node *node)
-{
-  struct value **values = NULL;
-  struct text type = evaluator_resolve_type(ev, node->at, node->type);
-  struct invocation call = {.operation = JP_NEW, .at = node->at, .type = type};
-  struct value *result = NULL;
-  if (type.data == NULL)
-    return NULL;
-  if (evaluate_items(ev, node, &values, &call.count)) {
-    call.values = values;
-    if (node->kind == NODE_NEW_ARRAY)
-      result = make_array(ev, node, type, values, call.count);
-    else if (node->kind == NODE_NEW_ELEMENTS && call.count == 1)
-      result = make_single(ev, node, type, values[0]);
-    else
-      result = evaluator_invoke(ev, &call);
-  }
-  free(values);
-  return result;
-}
-
-static struct value *evaluate_index(struct evaluator *ev, const struct node *node)
-{
-  struct value *object = evaluator_evaluate_known(ev, node->first);
-  struct value *index = object == NULL ? NULL : evaluator_evaluate(ev, node->second);
-  if (index == NULL)
-    return NULL;
-  if (object->kind == VALUE_LIST || object->kind == VALUE_ENTRY ||
-      (object->kind == VALUE_OBJECT && value_is_array(object))) {
-    char field[40];
-    index = evaluator_know(ev, index);
-    if (index == NULL || index->kind != VALUE_INTEGER)
-      return index == NULL ? NULL : evaluator_fail(ev, node->at, "", "the index of an array is an int");
-    if (object->kind == VALUE_OBJECT) {
-      text_format(field, sizeof field, "[%" PRId64 "]", index->integer);
-      return read_field(ev, node->at, object, text_of(field));
-    }
-    int64_t at = index->integer < 0 ? index->integer + (int64_t)object->item_count : index->integer;
-    if (at < 0 || at >= (int64_t)object->item_count)
-      return evaluator_fail(ev, node->at, "java.lang.IndexOutOfBoundsException",
-                            "index %" PRId64 " of %zu elements", index->integer, object->item_count);
-    return object->items[at];
-  }
-  struct invocation get = {.operation = JP_CALL,
-                           .at = node->at,
-                           .type = TEXT(""),
-                           .member = object->kind == VALUE_TEXT ? TEXT("charAt") : TEXT("get"),
-                           .receiver = object,
-                           .values = &index,
-                           .count = 1};
-  return evaluator_invoke(ev, &get);
-}
-
-/* Writes an end of a range; NULL is "". */
-static bool write_bound(struct evaluator *ev, const struct node *node, struct value *end, struct buffer *out)
-{
-  if (end == NULL)
-    return true;
-  if (evaluator_know(ev, end) == NULL)
-    return false;
-  if (end->kind != VALUE_INTEGER)
-    return evaluator_fail(ev, node->at, "", "the ends of a range are ints") != NULL;
-  return value_write_text(end, out);
-}
-
-static struct value *read_array_slice(struct evaluator *ev, const struct node *node, struct value *object,
-                                      struct value *const ends[2])
-{
-  struct buffer range;
-  buffer_init(&range);
-  buffer_append_char(&range, '[');
-  bool is_good = write_bound(ev, node->second, ends[0], &range);
-  buffer_append_char(&range, ':');
-  is_good = is_good && write_bound(ev, node->third, ends[1], &range);
-  buffer_append_char(&range, ']');
-  struct value *result = is_good ? read_field(ev, node->at, object, buffer_text(&range)) : NULL;
-  buffer_fini(&range);
-  return result;
-}
-
-static struct value *evaluate_slice(struct evaluator *ev, const struct node *node)
-{
-  struct value *ends[2] = {NULL, NULL};
-  struct value *object = evaluator_evaluate_known(ev, node->first);
-  if (object == NULL || (node->second != NULL && (ends[0] = evaluator_evaluate(ev, node->second)) == NULL) ||
-      (node->third != NULL && (ends[1] = evaluator_evaluate(ev, node->third)) == NULL))
-    return NULL;
-  if (object->kind == VALUE_OBJECT && value_is_array(object))
-    return read_array_slice(ev, node, object, ends);
-  if (ends[0] == NULL)
-    ends[0] = value_integer(&ev->pool, 'I', 0);
-  if (ends[0] == NULL)
-    return evaluator_fail_memory(ev);
-  const bool is_text = object->kind == VALUE_TEXT;
-  if (ends[1] == NULL && !is_text) {
-    struct invocation size = {
-        .operation = JP_CALL, .at = node->at, .type = TEXT(""), .member = TEXT("size"), .receiver = object};
-    ends[1] = evaluator_invoke(ev, &size);
-    if (ends[1] == NULL)
-      return NULL;
-  }
-  struct invocation sub = {.operation = JP_CALL,
-                           .at = node->at,
-                           .type = TEXT(""),
-                           .member = is_text ? TEXT("substring") : TEXT("subList"),
-                           .receiver = object,
-                           .values = ends,
-                           .count = ends[1] == NULL ? 1 : 2};
-  return evaluator_invoke(ev, &sub);
-}
-
-/* Java's conversion to a primitive type. */
-struct value *evaluator_convert(struct evaluator *ev, size_t at, struct value *value, struct text type)
-{
-  struct jp_error error = {0};
-  struct value *known = evaluator_know(ev, value);
-  struct value *converted = NULL;
-  while (known != NULL && known->kind == VALUE_CAST)
-    known = known->items[0];
-  if (known != NULL)
-    converted = value_convert(&ev->pool, known, primitive_find_keyword(type)->letter, &error);
-  return known == NULL || converted != NULL
-             ? converted
-             : evaluator_fail(ev, at,
-                              known->kind == VALUE_NULL ? "java.lang.NullPointerException"
-                                                        : "java.lang.ClassCastException",
-                              "%s", error.text);
-}
-
-static struct value *evaluate_cast(struct evaluator *ev, const struct node *node)
-{
-  if (primitive_find_keyword(node->type) != NULL) {
-    struct value *value = evaluator_evaluate(ev, node->first);
-    return value == NULL ? NULL : evaluator_convert(ev, node->at, value, node->type);
-  }
-  struct text type = evaluator_resolve_type(ev, node->at, node->type);
-  struct value *inner = type.data == NULL ? NULL : evaluator_evaluate(ev, node->first);
-  inner = inner == NULL ? NULL : evaluator_make_entry(ev, node->at, inner);
-  if (inner == NULL)
-    return NULL;
-  struct value *cast = value_create(&ev->pool, VALUE_CAST);
-  return evaluator_or_no_memory(
-      ev, cast != NULL && value_append(cast, inner) && value_set_type(cast, type) ? cast : NULL);
-}
-
-/* Whether the value is of the class: a boolean, which may be PENDING. */
-struct value *evaluator_test_class(struct evaluator *ev, size_t at, struct value *value, struct text type)
-{
-  struct invocation call = {.operation = JP_CALL,
-                            .at = at,
-                            .type = TEXT(""),
-                            .member = TEXT("isInstance"),
-                            .receiver = make_class(ev, type),
-                            .values = &value,
-                            .count = 1};
-  return call.receiver == NULL ? NULL : evaluator_invoke(ev, &call);
-}
-
-static struct value *evaluate_instanceof(struct evaluator *ev, const struct node *node)
-{
-  struct value *value = evaluator_evaluate(ev, node->first);
-  struct text type = value == NULL ? TEXT_ABSENT : evaluator_resolve_type(ev, node->at, node->type);
-  return type.data == NULL ? NULL : evaluator_test_class(ev, node->at, value, type);
-}
-
-static struct value *evaluate_list(struct evaluator *ev, const struct node *node)
-{
-  struct value *list = value_create(&ev->pool, node->kind == NODE_MAP ? VALUE_MAP : VALUE_LIST);
-  if (list == NULL)
-    return evaluator_fail_memory(ev);
-  for (const struct node *item = node->items; item != NULL; item = item->next) {
-    /* The keys of a Map are written as texts, so they have to be known. */
-    bool is_key = node->kind == NODE_MAP && list->item_count % 2 == 0;
-    struct value *value = is_key ? evaluator_evaluate_known(ev, item) : evaluator_evaluate(ev, item);
-    value = value == NULL ? NULL : evaluator_make_entry(ev, item->at, value);
-    if (value == NULL)
-      return NULL;
-    if (!value_append(list, value))
-      return evaluator_fail_memory(ev);
-  }
-  return list;
-}
-
-/* ---- operators ---- */
-
-bool evaluator_is_true(struct evaluator *ev, const struct node *node, bool *truth)
-{
-  char words[120];
-  struct value *value = evaluator_evaluate_known(ev, node);
-  if (value != NULL && value->kind != VALUE_BOOLEAN)
-    value =
-        evaluator_fail(ev, node->at, "", "a boolean is needed, and this is %s", value_describe(value, words));
-  *truth = value != NULL && value->integer != 0;
-  return value != NULL;
-}
-
-/* Java's text of a value; an object's is asked for. */
-static bool append_text_of(struct evaluator *ev, size_t at, struct value *value, struct buffer *out)
-{
-  if (value->kind != VALUE_OBJECT && value_write_text(value, out))
-    return true;
-  value = evaluator_make_entry(ev, at, value);
-  if (value == NULL)
-    return false;
-  struct invocation call = {.operation = JP_CALL,
-                            .at = at,
-                            .type = TEXT("java.lang.String"),
-                            .member = TEXT("valueOf"),
-                            .values = &value,
-                            .count = 1};
-  struct value *cast = value_create(&ev->pool, VALUE_CAST);
-  if (cast == NULL || !value_append(cast, value) || !value_set_type(cast, TEXT("java.lang.Object")))
-    return evaluator_fail_memory(ev) != NULL;
-  call.values = &cast;
-  struct value *text = evaluator_invoke(ev, &call);
-  return text != NULL && evaluator_know(ev, text) != NULL && value_write_text(text, out);
-}
-
-static struct value *concatenate(struct evaluator *ev, size_t at, struct value *left, struct value *right)
-{
-  struct buffer text;
-  struct value *result = NULL;
-  buffer_init(&text);
-  if (append_text_of(ev, at, left, &text) && append_text_of(ev, at, right, &text))
-    result = evaluator_or_no_memory(
-        ev, text.failed ? NULL : value_text(&ev->pool, text.len == 0 ? TEXT("") : buffer_text(&text)));
-  buffer_fini(&text);
-  return result;
-}
-
-static bool is_text(const struct value *value)
-{
-  return value->kind == VALUE_TEXT && value->type == NULL;
-}
-
-static struct value *evaluate_binary(struct evaluator *ev, const struct node *node)
-{
-  struct jp_error error = {0};
-  const char *throws = "";
-  bool truth;
-  if (node->op == BINARY_AND || node->op == BINARY_OR) {
-    if (!evaluator_is_true(ev, node->first, &truth))
-      return NULL;
-    if (truth == (node->op == BINARY_AND) && !evaluator_is_true(ev, node->second, &truth))
-      return NULL;
-    return evaluator_or_no_memory(ev, value_boolean(&ev->pool, truth));
-  }
-  /* Both operands are evaluated before either is needed: one round trip where the order allows it. */
-  struct value *left = evaluator_evaluate(ev, node->first);
-  struct value *right = left == NULL ? NULL : evaluator_evaluate(ev, node->second);
-  if (right == NULL || evaluator_know(ev, left) == NULL || evaluator_know(ev, right) == NULL)
-    return NULL;
-  if (node->op == BINARY_EQUAL || node->op == BINARY_UNEQUAL)
-    return evaluator_or_no_memory(
-        ev, value_boolean(&ev->pool, value_equal(left, right) == (node->op == BINARY_EQUAL)));
-  if (node->op == BINARY_ADD && (is_text(left) || is_text(right)))
-    return concatenate(ev, node->at, left, right);
-  struct value *result = value_operate(&ev->pool, node->op, left, right, &throws, &error);
-  return result != NULL ? result : evaluator_fail(ev, node->at, throws, "%s", error.text);
-}
-
-static struct value *evaluate_prefix(struct evaluator *ev, const struct node *node)
-{
-  struct jp_error error = {0};
-  bool truth;
-  if (node->kind == NODE_NOT)
-    return evaluator_is_true(ev, node->first, &truth)
-               ? evaluator_or_no_memory(ev, value_boolean(&ev->pool, !truth))
-               : NULL;
-  struct value *value = evaluator_evaluate_known(ev, node->first);
-  struct value *result = value == NULL ? NULL : value_negate(&ev->pool, value, &error);
-  return value == NULL || result != NULL ? result : evaluator_fail(ev, node->at, "", "%s", error.text);
-}
-
-static struct value *evaluate_conditional(struct evaluator *ev, const struct node *node)
-{
-  bool truth;
-  if (!evaluator_is_true(ev, node->first, &truth))
-    return NULL;
-  return evaluator_evaluate(ev, truth ? node->second : node->third);
-}
-
-struct value *evaluator_evaluate(struct evaluator *ev, const struct node *node)
-{
-  switch (node->kind) {
-  case NODE_LITERAL:
-    return evaluate_literal(ev, node);
-  case NODE_NAME:
-  case NODE_MEMBER:
-    return evaluate_name(ev, node);
-  case NODE_CALL:
-    return evaluate_call(ev, node);
-  case NODE_NEW:
-  case NODE_NEW_ARRAY:
-  case NODE_NEW_ELEMENTS:
-    return evaluate_new(ev, node);
-  case NODE_INDEX:
-    return evaluate_index(ev, node);
-  case NODE_SLICE:
-    return evaluate_slice(ev, node);
-  case NODE_LAMBDA:
-  case NODE_REFERENCE:
-    return make_lambda(ev, node);
-  case NODE_CAST:
-    return evaluate_cast(ev, node);
-  case NODE_LIST:
-  case NODE_MAP:
-    return evaluate_list(ev, node);
-  case NODE_NEGATE:
-  case NODE_NOT:
-    return evaluate_prefix(ev, node);
-  case NODE_BINARY:
-    return evaluate_binary(ev, node);
-  case NODE_CONDITIONAL:
-    return evaluate_conditional(ev, node);
-  case NODE_INSTANCEOF:
-    return evaluate_instanceof(ev, node);
-  default:
-    return evaluator_fail(ev, node->at, "", "a statement has no value here");
-  }
+  return ev->round_trips;
 }

@@ -1,7 +1,7 @@
 #ifndef JPEER_COMMAND_EVALUATOR_STATE_H
 #define JPEER_COMMAND_EVALUATOR_STATE_H
 /*
- * The inside of the evaluator, for its files: batch.c, class_names.c, evaluator.c and statements.c.
+ * The inside of the evaluator, for its files: batch.c, class_names.c, evaluator.c, expressions.c and statements.c.
  *
  * Functions that return a value return NULL, and others false, after they have set the failure; the value belongs to the
  * pool.
@@ -78,6 +78,7 @@ struct evaluator {
   unsigned guards;  /* try statements and calls from Java around: throwables are asked for */
   unsigned calls;   /* of lambdas */
   size_t callbacks; /* lambdas that Java may call: variables are not PENDING then */
+  bool is_ended;    /* destroyed, but for its callbacks: the last one frees it */
   size_t results;
   size_t round_trips;
   bool is_at_end; /* the program has run, and the rest of its steps is sent */
@@ -135,7 +136,7 @@ bool evaluator_note_class(struct evaluator *ev, struct class_name **list, struct
                           struct text full);
 struct class_name *class_name_find(struct class_name *list, struct text simple);
 
-/* ---- evaluator.c ---- */
+/* ---- expressions.c ---- */
 
 struct value *evaluator_evaluate(struct evaluator *ev, const struct node *node);
 /* The result is not PENDING. */
@@ -161,6 +162,15 @@ void lambda_run_callback(void *context, struct jp_callback_call *call);
 void lambda_end_callback(void *context);
 
 /* ---- statements.c ---- */
+
+/* What follows a statement. */
+enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_FAIL };
+
+/* *value is that of an expression, or of a return statement; NULL: none. */
+enum flow evaluator_run_statement(struct evaluator *ev, const struct node *node, struct value **value);
+/* Steps that were added before the program failed have to run: Java would have run them. If one fails, that failure came
+ * first. */
+void evaluator_settle_failure(struct evaluator *ev);
 
 /* A LIST or MAP as an object of Java; other values as they are. */
 struct value *evaluator_make_collection(struct evaluator *ev, size_t at, struct value *value);

@@ -217,13 +217,11 @@ bool value_set_answer(struct value *value, const struct jp_answer *answer)
   return true;
 }
 
-/* A String of a JSON value, unescaped, in the arena. */
-static struct text read_string(struct jp_json json, struct arena *arena)
+struct text value_read_text(struct arena *arena, struct jp_json json)
 {
   char *room = arena_alloc(arena, json.text.len + 1);
-  if (room == NULL)
-    return TEXT("");
-  return (struct text){room, jp_json_string(json, room, json.text.len + 1)};
+  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
+  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
 }
 
 static struct value *element_of_number(struct value_pool *pool, struct jp_json json)
@@ -244,9 +242,9 @@ static struct value *element_of_object(struct value_pool *pool, struct jp_answer
   struct jp_json text = jp_json_member(json, "value");
   if (value == NULL)
     return NULL;
-  if (type.kind == JP_JSON_STRING && !value_set_type(value, read_string(type, arena)))
+  if (type.kind == JP_JSON_STRING && !value_set_type(value, value_read_text(arena, type)))
     return NULL;
-  if (text.kind == JP_JSON_STRING && !value_set_text(value, read_string(text, arena)))
+  if (text.kind == JP_JSON_STRING && !value_set_text(value, value_read_text(arena, text)))
     return NULL;
   value->ref = jp_answer_take_ref(answer, json);
   if (value->ref != NULL)
@@ -279,7 +277,7 @@ static struct value *read_element(struct value_pool *pool, struct jp_answer *ans
   case JP_JSON_NUMBER:
     return element_of_number(pool, json);
   case JP_JSON_STRING:
-    return value_text(pool, read_string(json, arena));
+    return value_text(pool, value_read_text(arena, json));
   case JP_JSON_OBJECT:
     return element_of_object(pool, answer, json, arena);
   case JP_JSON_ARRAY: /* a Map's entry */
@@ -296,12 +294,52 @@ static struct value *read_element(struct value_pool *pool, struct jp_answer *ans
   }
 }
 
-struct value *value_of_element(struct value_pool *pool, struct jp_answer *answer, struct jp_json json)
+/* The letter of the elements of an array of primitives or wrappers; 0: it is another object. */
+static char find_element_type(const struct value *object, bool *is_boxed)
+{
+  struct text type = text_of(value_is_array(object) ? object->type : "");
+  struct text element = text_slice(type, 0, type.len > 2 ? type.len - 2 : 0);
+  *is_boxed = false;
+  if (type.len == 2 && type.data[0] == '[')
+    return type.data[1];
+  if (text_starts_with(type, TEXT("[L")))
+    element = text_slice(type, 2, type.len - 1);
+  const struct primitive *primitive = primitive_find_keyword(element);
+  if (primitive != NULL)
+    return primitive->letter;
+  *is_boxed = true;
+  return primitive_unboxed(element);
+}
+
+static void mark_boxed(struct value *value)
+{
+  value->is_boxed |= value->primitive != 0;
+  for (size_t i = 0; value->kind == VALUE_ENTRY && i < value->item_count; i++)
+    mark_boxed(value->items[i]);
+}
+
+struct value *value_of_element(struct value_pool *pool, struct jp_answer *answer, struct jp_json json,
+                               const struct value *object)
 {
   struct arena arena;
+  bool is_boxed;
+  struct jp_error error;
   arena_init(&arena);
   struct value *value = read_element(pool, answer, json, &arena);
   arena_fini(&arena);
+  char letter = value == NULL ? 0 : find_element_type(object, &is_boxed);
+  if (value != NULL && letter == 0) {
+    mark_boxed(value);
+  } else if (value != NULL && value->kind != VALUE_NULL) {
+    if (letter == 'J' && value->kind == VALUE_TEXT)
+      value = value_integer(pool, 'J', strtoll(value->text.data, NULL, 10));
+    else if (value->kind == VALUE_TEXT)
+      value = set_string(value, primitive_keyword(letter), value->text) ? value : NULL;
+    else
+      value = value_convert(pool, value, letter, &error);
+    if (value != NULL)
+      value->is_boxed = is_boxed;
+  }
   return value;
 }
 

@@ -1,7 +1,7 @@
 #include "command/peers.h"
 
 #include "base/runtime_folder.h"
-#include "jpeer/client.h"
+#include "command/language_value.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,13 +13,6 @@
 
 enum { FILE_MAX = 64 * 1024 };
 
-static struct text read_string(struct arena *arena, struct jp_json json)
-{
-  char *room = arena_alloc(arena, json.text.len + 1);
-  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
-  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
-}
-
 static struct running_peer *read_peer(struct arena *arena, struct text content)
 {
   struct jp_json json;
@@ -30,13 +23,13 @@ static struct running_peer *read_peer(struct arena *arena, struct text content)
     return NULL;
   struct jp_json addresses = jp_json_member(json, "addresses");
   size_t count = 0;
-  peer->name = read_string(arena, jp_json_member(json, "name"));
-  peer->uuid = read_string(arena, jp_json_member(json, "uuid"));
+  peer->name = value_read_text(arena, jp_json_member(json, "name"));
+  peer->uuid = value_read_text(arena, jp_json_member(json, "uuid"));
   peer->addresses = arena_calloc(arena, jp_json_count(addresses) + 1, sizeof *peer->addresses);
   if (peer->addresses == NULL || !jp_json_integer(jp_json_member(json, "pid"), &peer->pid))
     return NULL;
   for (struct jp_json_cursor cursor = jp_json_enter(addresses); jp_json_next(&cursor, NULL, &item);)
-    peer->addresses[count++] = read_string(arena, item).data;
+    peer->addresses[count++] = value_read_text(arena, item).data;
   return peer;
 }
 

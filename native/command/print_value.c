@@ -1,6 +1,6 @@
 /* Prints results: a value as its text, an object as its class, size and first elements, or as JSON. */
 #include "command/command.h"
-
+#include "command/fetch.h"
 #include "command/table.h"
 
 #include "json/writer.h"
@@ -91,39 +91,32 @@ static int64_t find_size(struct command *command, const struct value *object, en
 static bool append_elements(struct command *command, const struct value *object, enum shape shape,
                             struct buffer *out)
 {
-  static const struct jp_options with_types = {.size = sizeof with_types, .types = true};
   const size_t most = command->options.elements == 0 ? SHOWN_STANDARD : command->options.elements;
-  struct jp_request fetch = jp_build_fetch(jp_object(object->ref), (int64_t)most, 0);
-  struct jp_answer *answer;
+  struct fetch fetch;
   const struct failure *failure;
   struct value_pool pool = {0};
   struct jp_json item;
-  bool is_done = true;
-  fetch.options = &with_types;
-  if (!evaluator_request(command->evaluator, &fetch, &answer, &failure))
-    return false;
-  (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
-  bool is_good = true;
-  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(jp_answer_json(answer), "elements"));
-       is_good && jp_json_next(&cursor, NULL, &item);)
-    is_good = value_of_element(&pool, answer, item) != NULL;
-  /* The elements of an element have another holder than the pool. */
+  fetch_begin(&fetch, command->evaluator, object, FETCH_TYPED);
+  bool is_good = fetch_page(&fetch, most, &failure);
   struct value *list = is_good ? value_create(&pool, shape == SHAPE_MAP ? VALUE_MAP : VALUE_LIST) : NULL;
   is_good = list != NULL;
-  for (size_t i = 0; is_good && i + 1 < pool.count; i++) {
-    if (pool.values[i]->holders == 1)
-      is_good = value_append(list, pool.values[i]);
+  for (struct jp_json_cursor cursor = jp_json_enter(fetch.elements);
+       is_good && jp_json_next(&cursor, NULL, &item);) {
+    struct value *element = fetch_value(&fetch, &pool, item);
+    is_good = element != NULL && value_append(list, element);
   }
   is_good = is_good && command_learn_texts(command, &list, 1);
-  buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
-  for (size_t i = 0; is_good && i < list->item_count; i++) {
-    buffer_printf(out, i == 0 ? "" : ", ");
-    command_append_plain(list->items[i], out);
+  if (is_good) {
+    buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
+    for (size_t i = 0; i < list->item_count; i++) {
+      buffer_printf(out, i == 0 ? "" : ", ");
+      command_append_plain(list->items[i], out);
+    }
+    if (!fetch.is_done)
+      buffer_printf(out, list->item_count > 0 ? ", ..." : "...");
+    buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
   }
-  if (!is_done)
-    buffer_printf(out, list != NULL && list->item_count > 0 ? ", ..." : "...");
-  buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
-  jp_answer_free(answer);
+  fetch_end(&fetch);
   value_pool_fini(&pool);
   return is_good;
 }
@@ -228,31 +221,18 @@ static void append_json_page(struct buffer *out, struct jp_json elements, enum s
 static bool append_json_elements(struct command *command, const struct value *object, enum shape shape,
                                  struct buffer *out, const struct failure **failure)
 {
-  struct jp_ref *at = jp_ref_keep(object->ref);
+  struct fetch fetch;
   size_t count = 0;
-  bool is_done = false;
   bool is_good = true;
+  fetch_begin(&fetch, command->evaluator, object, FETCH_PLAIN);
   buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
-  while (is_good && !is_done) {
-    struct jp_answer *answer = NULL;
-    struct jp_request fetch =
-        jp_build_fetch(jp_object(at), JSON_PAGE, shape == SHAPE_ARRAY ? (int64_t)count : 0);
-    is_good = evaluator_request(command->evaluator, &fetch, &answer, failure);
-    if (!is_good)
-      break;
-    is_done = true;
-    (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
-    append_json_page(out, jp_json_member(jp_answer_json(answer), "elements"), shape, &count);
-    struct jp_ref *next =
-        is_done || shape == SHAPE_ARRAY ? NULL : jp_answer_take_ref(answer, jp_answer_json(answer));
-    if (next != NULL) {
-      jp_ref_release(at);
-      at = next;
-    }
-    jp_answer_free(answer);
+  while (is_good && !fetch.is_done) {
+    is_good = fetch_page(&fetch, JSON_PAGE, failure);
+    if (is_good)
+      append_json_page(out, fetch.elements, shape, &count);
   }
   buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
-  jp_ref_release(at);
+  fetch_end(&fetch);
   return is_good;
 }
 

@@ -28,13 +28,6 @@ struct session_file {
   const char *url;
 };
 
-static struct text read_string(struct arena *arena, struct jp_json json)
-{
-  char *room = arena_alloc(arena, json.text.len + 1);
-  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
-  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
-}
-
 static bool is_name(const char *name)
 {
   size_t length = strlen(name);
@@ -63,12 +56,12 @@ static bool read_session(struct session_file *file, struct text content)
 {
   struct uuid uuid;
   if (jp_json_parse((struct jp_text){content.data, content.len}, 8, &file->json, NULL) != JP_JSONRPC_OK ||
-      !uuid_parse(read_string(&file->arena, jp_json_member(file->json, "session")), &uuid) ||
+      !uuid_parse(value_read_text(&file->arena, jp_json_member(file->json, "session")), &uuid) ||
       jp_json_member(file->json, "url").kind != JP_JSON_STRING ||
       jp_json_member(file->json, "epoch").kind != JP_JSON_STRING ||
       jp_json_member(file->json, "variables").kind != JP_JSON_ARRAY)
     return false;
-  file->url = read_string(&file->arena, jp_json_member(file->json, "url")).data;
+  file->url = value_read_text(&file->arena, jp_json_member(file->json, "url")).data;
   uuid_format(&uuid, file->id);
   return true;
 }
@@ -151,9 +144,9 @@ int session_file_open(const struct command *command, const char *name, struct se
 static struct value *read_variable(struct session_file *file, struct value_pool *pool,
                                    struct command *command, struct jp_json json, uint64_t epoch)
 {
-  struct text kind = read_string(&file->arena, jp_json_member(json, "kind"));
-  struct text type = read_string(&file->arena, jp_json_member(json, "type"));
-  struct text text = read_string(&file->arena, jp_json_member(json, "text"));
+  struct text kind = value_read_text(&file->arena, jp_json_member(json, "kind"));
+  struct text type = value_read_text(&file->arena, jp_json_member(json, "type"));
+  struct text text = value_read_text(&file->arena, jp_json_member(json, "text"));
   struct jp_json boxed = jp_json_member(json, "boxed");
   int64_t number = 0;
   int64_t sent = 0;
@@ -214,14 +207,15 @@ int session_file_load(struct session_file *file, struct command *command)
   struct jp_json item;
   struct buffer lost;
   int64_t results = 0;
-  uint64_t epoch = strtoull(read_string(&file->arena, jp_json_member(file->json, "epoch")).data, NULL, 16);
+  uint64_t epoch =
+      strtoull(value_read_text(&file->arena, jp_json_member(file->json, "epoch")).data, NULL, 16);
   int code = learn_epoch(command);
   if (code != COMMAND_GOOD)
     return code;
   buffer_init(&lost);
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(file->json, "variables"));
        jp_json_next(&cursor, NULL, &item);) {
-    struct text name = read_string(&file->arena, jp_json_member(item, "name"));
+    struct text name = value_read_text(&file->arena, jp_json_member(item, "name"));
     struct value *value = read_variable(file, &pool, command, item, epoch);
     if (value == NULL || !evaluator_define(command->evaluator, name, value))
       buffer_printf(&lost, "%s%.*s", lost.len == 0 ? "" : ", ", TEXT_ARGS(name));

@@ -1,13 +1,8 @@
-/* Statements, and the evaluator as others see it. */
+/* Statements. */
 #include "command/evaluator_state.h"
+#include "command/fetch.h"
 
 enum { PAGE = 1000 };
-
-/* ---- statements ---- */
-
-enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_FAIL };
-
-static enum flow run_statement(struct evaluator *ev, const struct node *node, struct value **value);
 
 struct value *evaluator_make_collection(struct evaluator *ev, size_t at, struct value *value)
 {
@@ -114,7 +109,7 @@ static bool is_interrupted(struct evaluator *ev, size_t at)
 /* The body of a loop: its value is that of a return statement. */
 static enum flow run_loop_body(struct evaluator *ev, const struct node *node, struct value **value)
 {
-  enum flow flow = run_statement(ev, node->second, value);
+  enum flow flow = evaluator_run_statement(ev, node->second, value);
   if (flow != FLOW_RETURN)
     *value = NULL;
   return flow;
@@ -159,33 +154,56 @@ static enum flow end_loop(enum flow flow)
   return flow == FLOW_BREAK || flow == FLOW_CONTINUE ? FLOW_NEXT : flow;
 }
 
+/* An element of a List or Map is an object in Java: a number is in its wrapper. */
+static struct value *box_item(struct evaluator *ev, struct value *item)
+{
+  if (item->primitive == 0 || item->is_boxed)
+    return item;
+  struct value *boxed = value_create(&ev->pool, item->kind);
+  if (boxed == NULL)
+    return evaluator_fail_memory(ev);
+  boxed->primitive = item->primitive;
+  boxed->integer = item->integer;
+  boxed->number = item->number;
+  boxed->is_boxed = true;
+  return boxed;
+}
+
+static struct value *make_entry_of(struct evaluator *ev, struct value *key, struct value *element)
+{
+  struct value *entry = value_create(&ev->pool, VALUE_ENTRY);
+  return evaluator_or_no_memory(
+      ev, entry != NULL && value_append(entry, key) && value_append(entry, element) ? entry : NULL);
+}
+
 static enum flow loop_items(struct evaluator *ev, const struct node *node, struct value *list,
                             struct value **value)
 {
-  enum flow flow = FLOW_NEXT;
-  for (size_t i = 0; goes_on(flow) && i < list->item_count; i += list->kind == VALUE_MAP ? 2 : 1) {
-    struct value *item = list->items[i];
-    if (list->kind == VALUE_MAP) {
-      item = value_create(&ev->pool, VALUE_ENTRY);
-      if (item == NULL || !value_append(item, list->items[i]) || !value_append(item, list->items[i + 1]))
-        return evaluator_fail_memory(ev), FLOW_FAIL;
-    }
-    flow = run_turn(ev, node, item, value);
+  const size_t step = list->kind == VALUE_MAP ? 2 : 1;
+  enum flow flow = evaluator_flush(ev) ? FLOW_NEXT : FLOW_FAIL; /* items may be PENDING */
+  for (size_t i = 0; goes_on(flow) && i < list->item_count; i += step) {
+    const size_t mark = ev->pool.count;
+    struct value *item = box_item(ev, list->items[i]);
+    struct value *element = step == 1 || item == NULL ? NULL : box_item(ev, list->items[i + 1]);
+    if (element != NULL)
+      item = make_entry_of(ev, item, element);
+    flow = item == NULL || (step == 2 && element == NULL) ? FLOW_FAIL : run_turn(ev, node, item, value);
+    if (goes_on(flow))
+      value_pool_drain(&ev->pool, mark);
   }
   return end_loop(flow);
 }
 
-/* Runs the turns of a page, and counts its elements. */
-static enum flow loop_page(struct evaluator *ev, const struct node *node, struct jp_answer *answer,
-                           size_t *count, struct value **value)
+/* Runs the turns of a page. */
+static enum flow loop_page(struct evaluator *ev, const struct node *node, struct fetch *fetch,
+                           struct value **value)
 {
   struct jp_json element;
   enum flow flow = FLOW_NEXT;
-  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(jp_answer_json(answer), "elements"));
+  for (struct jp_json_cursor cursor = jp_json_enter(fetch->elements);
        goes_on(flow) && jp_json_next(&cursor, NULL, &element);) {
     const size_t mark = ev->pool.count;
-    struct value *item = value_of_element(&ev->pool, answer, element);
-    ++*count;
+    struct value *item = fetch_value(fetch, &ev->pool, element);
     flow = item == NULL ? (evaluator_fail_memory(ev), FLOW_FAIL) : run_turn(ev, node, item, value);
     if (goes_on(flow))
       value_pool_drain(&ev->pool, mark);
@@ -196,41 +214,22 @@ static enum flow loop_page(struct evaluator *ev, const struct node *node, struct
 static enum flow loop_object(struct evaluator *ev, const struct node *node, struct value *object,
                              struct value **value)
 {
-  static const struct jp_options with_types = {.size = sizeof with_types, .types = true};
-  struct jp_ref *at = jp_ref_keep(object->ref);
+  struct fetch fetch;
+  const struct failure *failure;
   enum flow flow = FLOW_NEXT;
-  bool is_done = false;
-  size_t from = 0;
-  while (goes_on(flow) && !is_done) {
-    struct jp_client_error error = {0};
-    struct jp_answer *answer = NULL;
+  fetch_begin(&fetch, ev, object, FETCH_TYPED);
+  while (goes_on(flow) && !fetch.is_done) {
     if (!evaluator_flush(ev)) {
       flow = FLOW_FAIL;
-      break;
-    }
-    struct jp_request fetch = jp_build_fetch(jp_object(at), PAGE, value_is_array(object) ? (int64_t)from : 0);
-    fetch.options = &with_types;
-    ev->round_trips++;
-    enum jp_client_status status =
-        jp_client_call(ev->config.client, &fetch, ev->config.timeout_ms, &answer, &error);
-    if (status != JP_CLIENT_OK) {
-      evaluator_take_failure(ev, node->first->at, true, status, &error, answer);
-      jp_answer_free(answer);
+    } else if (!fetch_page(&fetch, PAGE, &failure)) {
+      ev->failure.at = node->first->at;
+      ev->failure.has_place = true;
       flow = FLOW_FAIL;
-      break;
-    }
-    is_done = true;
-    (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
-    struct jp_ref *next =
-        is_done || value_is_array(object) ? NULL : jp_answer_take_ref(answer, jp_answer_json(answer));
-    flow = loop_page(ev, node, answer, &from, value);
-    jp_answer_free(answer);
-    if (next != NULL) {
-      jp_ref_release(at);
-      at = next;
+    } else {
+      flow = loop_page(ev, node, &fetch, value);
     }
   }
-  jp_ref_release(at);
+  fetch_end(&fetch);
   return end_loop(flow);
 }
 
@@ -268,9 +267,7 @@ static enum flow run_while(struct evaluator *ev, const struct node *node, struct
   return end_loop(flow);
 }
 
-/* Steps that were added before the program failed have to run: Java would have run them. If one fails, that failure came
- * first. */
-static void settle_failure(struct evaluator *ev)
+void evaluator_settle_failure(struct evaluator *ev)
 {
   if (ev->batch.count == 0)
     return;
@@ -381,7 +378,7 @@ static enum flow run_catch(struct evaluator *ev, const struct node *node, struct
   enum flow flow = FLOW_FAIL;
   if (scope != NULL && scope_define(scope, node->name, thrown)) {
     ev->scope = scope;
-    flow = run_statement(ev, node->first, value);
+    flow = evaluator_run_statement(ev, node->first, value);
     ev->scope = outer;
   } else {
     (void)evaluator_fail_memory(ev);
@@ -422,9 +419,9 @@ static enum flow run_guarded(struct evaluator *ev, const struct node *node, stru
   }
   if (node->first == NULL || resource != NULL) {
     ev->scope = scope;
-    flow = run_statement(ev, node->second, value);
+    flow = evaluator_run_statement(ev, node->second, value);
     if (flow == FLOW_FAIL)
-      settle_failure(ev);
+      evaluator_settle_failure(ev);
     else if (!evaluator_flush(ev))
       flow = FLOW_FAIL;
     if (resource != NULL)
@@ -442,7 +439,7 @@ static enum flow run_try(struct evaluator *ev, const struct node *node, struct v
   ev->guards++;
   enum flow flow = run_guarded(ev, node, value);
   if (flow == FLOW_FAIL)
-    settle_failure(ev);
+    evaluator_settle_failure(ev);
   ev->guards--;
   return flow == FLOW_FAIL && node->third != NULL ? run_catch(ev, node->third, value) : flow;
 }
@@ -496,11 +493,11 @@ static enum flow run_statements(struct evaluator *ev, const struct node *block, 
   *value = NULL;
   for (const struct node *statement = block->items; flow == FLOW_NEXT && statement != NULL;
        statement = statement->next)
-    flow = run_statement(ev, statement, value);
+    flow = evaluator_run_statement(ev, statement, value);
   return flow;
 }
 
-static enum flow run_statement(struct evaluator *ev, const struct node *node, struct value **value)
+enum flow evaluator_run_statement(struct evaluator *ev, const struct node *node, struct value **value)
 {
   bool truth;
   *value = NULL;
@@ -516,8 +513,8 @@ static enum flow run_statement(struct evaluator *ev, const struct node *node, st
   case NODE_IF:
     if (!evaluator_is_true(ev, node->first, &truth))
       return FLOW_FAIL;
-    return truth                 ? run_statement(ev, node->second, value)
-           : node->third != NULL ? run_statement(ev, node->third, value)
+    return truth                 ? evaluator_run_statement(ev, node->second, value)
+           : node->third != NULL ? evaluator_run_statement(ev, node->third, value)
                                  : FLOW_NEXT;
   case NODE_WHILE:
     return run_while(ev, node, value);
@@ -542,421 +539,10 @@ static enum flow run_statement(struct evaluator *ev, const struct node *node, st
   }
 }
 
-/* The body of a lambda. *value is VOID if it has none. */
 bool evaluator_run_body(struct evaluator *ev, const struct node *node, struct value **value)
 {
-  enum flow flow = run_statement(ev, node, value);
+  enum flow flow = evaluator_run_statement(ev, node, value);
   if (flow != FLOW_FAIL && *value == NULL)
     *value = evaluator_or_no_memory(ev, value_create(&ev->pool, VALUE_VOID));
   return flow != FLOW_FAIL && *value != NULL;
-}
-
-/* ---- the evaluator ---- */
-
-struct evaluator *evaluator_create(const struct evaluator_config *config)
-{
-  struct evaluator *ev = calloc(1, sizeof *ev);
-  if (ev == NULL)
-    return NULL;
-  ev->config = *config;
-  arena_init(&ev->step);
-  arena_init(&ev->names);
-  failure_init(&ev->failure);
-  ev->globals = scope_create(NULL, false);
-  ev->scope = ev->globals;
-  if (ev->globals == NULL || !batch_begin(ev, &ev->batch)) {
-    evaluator_destroy(ev);
-    return NULL;
-  }
-  return ev;
-}
-
-void evaluator_destroy(struct evaluator *ev)
-{
-  if (ev == NULL)
-    return;
-  failure_fini(&ev->failure);
-  value_pool_fini(&ev->pool);
-  /* A lambda in a variable holds the scope that holds the variable. */
-  while (ev->globals != NULL && ev->globals->variables != NULL) {
-    struct variable *variable = ev->globals->variables;
-    ev->globals->variables = variable->next;
-    value_release(variable->value);
-    free(variable);
-  }
-  scope_release(ev->globals);
-  batch_end(&ev->batch);
-  program_release(ev->program);
-  arena_fini(&ev->step);
-  arena_fini(&ev->names);
-  free(ev);
-}
-
-struct known_names {
-  struct language_names names;
-  const struct evaluator *evaluator;
-};
-
-static bool is_known(const struct language_names *names, struct text name)
-{
-  return evaluator_find_variable(((const struct known_names *)names)->evaluator, name) != NULL;
-}
-
-static struct program *parse_program(struct evaluator *ev, struct text source)
-{
-  const struct known_names names = {.names = {is_known}, .evaluator = ev};
-  struct language_error error;
-  struct program *program = calloc(1, sizeof *program);
-  if (program == NULL)
-    return evaluator_fail_memory(ev), NULL;
-  program->holders = 1;
-  arena_init(&program->arena);
-  program->source = arena_text(&program->arena, source);
-  enum jp_status status =
-      program->source.data == NULL
-          ? JP_NO_MEMORY
-          : language_parse(program->source, &names.names, &program->arena, &program->root, &error);
-  if (status == JP_OK)
-    return program;
-  program_release(program);
-  if (status == JP_NO_MEMORY)
-    return evaluator_fail_memory(ev), NULL;
-  (void)evaluator_fail(ev, error.at, "", "%s", error.error.text);
-  ev->failure.is_syntax = true;
-  return NULL;
-}
-
-/* Parses the source, and makes it the program that runs. */
-static bool begin_program(struct evaluator *ev, struct text source, const struct failure **failure)
-{
-  failure_clear(&ev->failure);
-  *failure = &ev->failure;
-  struct program *program = parse_program(ev, source);
-  if (program == NULL)
-    return false;
-  program_release(ev->program);
-  ev->program = program;
-  return true;
-}
-
-static bool is_expression(const struct node *node)
-{
-  return node->kind < NODE_BLOCK;
-}
-
-static bool run_step(struct evaluator *ev, const struct node *node, struct statement_listener *listener,
-                     bool *goes_on)
-{
-  struct value *value = NULL;
-  enum flow flow = run_statement(ev, node, &value);
-  if (flow == FLOW_FAIL) {
-    settle_failure(ev);
-    return false;
-  }
-  if (!evaluator_flush(ev))
-    return false;
-  while (value != NULL && value->kind == VALUE_CAST)
-    value = value->items[0];
-  *goes_on = flow == FLOW_NEXT;
-  if (value == NULL || value->kind == VALUE_VOID)
-    return true;
-  if (!scope_define(ev->globals, TEXT("_"), value))
-    return evaluator_fail_memory(ev) != NULL;
-  *goes_on = listener->value(listener, value, is_expression(node) || flow == FLOW_RETURN) && *goes_on;
-  return true;
-}
-
-bool evaluator_run_statements(struct evaluator *ev, struct text source, struct statement_listener *listener,
-                              const struct failure **failure)
-{
-  bool is_good = begin_program(ev, source, failure);
-  bool goes_on = true;
-  struct program *program = ev->program;
-  if (!is_good)
-    return false;
-  program->holders++;
-  for (const struct node *node = program->root->items; is_good && goes_on && node != NULL;
-       node = node->next) {
-    if (ev->program != program) { /* a command has run another one */
-      program_release(ev->program);
-      ev->program = program;
-      program->holders++;
-    }
-    if (node->kind == NODE_COMMAND)
-      goes_on = listener->command(listener, node->name);
-    else
-      is_good = run_step(ev, node, listener, &goes_on);
-    value_pool_drain(&ev->pool, 0);
-  }
-  program_release(program);
-  return is_good;
-}
-
-static bool run_source(struct evaluator *ev, struct text source, bool may_be_class, struct value **value,
-                       const struct failure **failure)
-{
-  *value = NULL;
-  if (!begin_program(ev, source, failure))
-    return false;
-  const struct program *program = ev->program;
-  struct value *result = NULL;
-  const struct node *only = program->root->items;
-  bool is_name = only != NULL && only->next == NULL && (only->kind == NODE_NAME || only->kind == NODE_MEMBER);
-  bool is_good;
-  if (may_be_class && is_name) {
-    result = evaluator_resolve_node(ev, only);
-    is_good = result != NULL;
-    if (is_good && result->kind == VALUE_PACKAGE)
-      result->kind = VALUE_CLASS;
-  } else {
-    is_good = evaluator_run_body(ev, program->root, &result);
-  }
-  ev->is_at_end = is_good;
-  if (is_good)
-    is_good = evaluator_flush(ev);
-  else
-    settle_failure(ev);
-  ev->is_at_end = false;
-  if (is_good && result->kind == VALUE_CAST)
-    result = result->items[0];
-  if (is_good && result->kind != VALUE_VOID && !scope_define(ev->globals, TEXT("_"), result))
-    is_good = evaluator_fail_memory(ev) != NULL;
-  if (is_good)
-    *value = value_keep(result);
-  value_pool_drain(&ev->pool, 0);
-  return is_good;
-}
-
-bool evaluator_run(struct evaluator *ev, struct text source, struct value **value,
-                   const struct failure **failure)
-{
-  return run_source(ev, source, false, value, failure);
-}
-
-bool evaluator_resolve(struct evaluator *ev, struct text source, struct value **value,
-                       const struct failure **failure)
-{
-  return run_source(ev, source, true, value, failure);
-}
-
-static bool call_by_name(struct evaluator *ev, struct text name, const struct jp_argument *args, size_t count,
-                         struct jp_answer **answer)
-{
-  struct jp_client_error error = {0};
-  size_t dot = text_find_last(name, '.');
-  struct text type = evaluator_resolve_type(ev, 0, text_slice(name, 0, dot));
-  struct text member = arena_printf(&ev->names, "%.*s", (int)(name.len - dot - 1), name.data + dot + 1);
-  if (type.data == NULL)
-    return false;
-  struct jp_request request = text_equal(member, TEXT("new"))
-                                  ? jp_build_constructor_call(type.data, args, count)
-                                  : jp_build_class_method_call(type.data, member.data, args, count);
-  if (member.data == NULL)
-    return evaluator_fail_memory(ev) != NULL;
-  ev->is_at_end = true;
-  if (ev->config.printed != NULL)
-    return evaluator_print_request(ev, &request);
-  ev->round_trips++;
-  enum jp_client_status status =
-      jp_client_call(ev->config.client, &request, ev->config.timeout_ms, answer, &error);
-  if (status != JP_CLIENT_OK)
-    evaluator_take_failure(ev, 0, false, status, &error, *answer);
-  return status == JP_CLIENT_OK;
-}
-
-bool evaluator_call(struct evaluator *ev, struct text name, const struct jp_argument *args, size_t count,
-                    struct value **value, const struct failure **failure)
-{
-  struct jp_answer *answer = NULL;
-  failure_clear(&ev->failure);
-  *failure = &ev->failure;
-  *value = NULL;
-  if (call_by_name(ev, name, args, count, &answer)) {
-    struct value *result = value_create(&ev->pool, VALUE_VOID);
-    if (result == NULL || !value_set_answer(result, answer))
-      (void)evaluator_fail_memory(ev);
-    else
-      *value = value_keep(result);
-  }
-  jp_answer_free(answer);
-  value_pool_drain(&ev->pool, 0);
-  return *value != NULL;
-}
-
-bool evaluator_request(struct evaluator *ev, const struct jp_request *request, struct jp_answer **answer,
-                       const struct failure **failure)
-{
-  struct jp_client_error error = {0};
-  failure_clear(&ev->failure);
-  *failure = &ev->failure;
-  *answer = NULL;
-  ev->is_at_end = true;
-  if (ev->config.printed != NULL)
-    return evaluator_print_request(ev, request);
-  ev->round_trips++;
-  enum jp_client_status status =
-      jp_client_call(ev->config.client, request, ev->config.timeout_ms, answer, &error);
-  if (status == JP_CLIENT_OK)
-    return true;
-  evaluator_take_failure(ev, 0, false, status, &error, *answer);
-  jp_answer_free(*answer);
-  *answer = NULL;
-  value_pool_drain(&ev->pool, 0);
-  return false;
-}
-
-/* Sends the requests as steps; the caller destroys the chain. */
-static struct jp_chain *send_questions(struct evaluator *ev, const struct jp_request *requests, size_t count,
-                                       bool *is_answered)
-{
-  struct jp_client_error error;
-  char name[24];
-  struct jp_chain *chain = jp_chain_create(ev->config.client);
-  for (size_t i = 0; i < count; i++)
-    jp_chain_request(chain, chain_name_step(i, name), &requests[i]);
-  ev->round_trips++;
-  enum jp_client_status status = jp_chain_send(chain, ev->config.timeout_ms, &error);
-  *is_answered = status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
-  failure_clear(&ev->failure);
-  if (status != JP_CLIENT_OK)
-    failure_set(&ev->failure, status, &error, jp_chain_failure(chain), ev->config.verbose);
-  return chain;
-}
-
-const struct failure *evaluator_failure(const struct evaluator *ev)
-{
-  return &ev->failure;
-}
-
-bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size_t count, bool *truths)
-{
-  char name[24];
-  bool is_answered;
-  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
-  for (size_t i = 0; i < count; i++) {
-    truths[i] = false;
-    (void)jp_answer_boolean(jp_chain_answer(chain, chain_name_step(i, name)), &truths[i]);
-  }
-  jp_chain_destroy(chain);
-  return is_answered;
-}
-
-bool evaluator_ask_texts(struct evaluator *ev, const struct jp_request *requests, size_t count,
-                         struct value *const *values)
-{
-  char name[24];
-  bool is_answered;
-  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
-  for (size_t i = 0; i < count; i++) {
-    struct jp_text text = jp_answer_text(jp_chain_answer(chain, chain_name_step(i, name)));
-    if (text.data != NULL && !value_set_text(values[i], (struct text){text.data, text.len}))
-      is_answered = false;
-  }
-  jp_chain_destroy(chain);
-  return is_answered;
-}
-
-size_t evaluator_number_result(struct evaluator *ev, struct value *value)
-{
-  char name[24];
-  for (const struct variable *known = ev->globals->variables; known != NULL; known = known->next) {
-    if (known->name[0] == '$' && value->ref != NULL && known->value->ref == value->ref)
-      return strtoul(known->name + 1, NULL, 10);
-  }
-  text_format(name, sizeof name, "$%zu", ++ev->results);
-  return scope_define(ev->globals, text_of(name), value) ? ev->results : 0;
-}
-
-static bool set_error(struct value *value, const struct jp_answer *answer)
-{
-  char shown[300];
-  const char *type = jp_answer_throwable(answer)->type;
-  bool is_denied = jp_answer_error_code(answer) == FAILURE_CODE_DENIED;
-  text_format(shown, sizeof shown, "<%s>", is_denied ? "denied" : type == NULL ? "error" : type);
-  value->kind = VALUE_TEXT;
-  return value_set_text(value, text_of(shown));
-}
-
-bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *requests, size_t count,
-                          struct value *const *values)
-{
-  char name[24];
-  bool is_answered;
-  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
-  for (size_t i = 0; i < count; i++) {
-    const struct jp_answer *answer = jp_chain_answer(chain, chain_name_step(i, name));
-    if (answer != NULL && !(jp_answer_kind(answer) == JP_ANSWER_ERROR ? set_error(values[i], answer)
-                                                                      : value_set_answer(values[i], answer)))
-      is_answered = false;
-  }
-  jp_chain_destroy(chain);
-  return is_answered;
-}
-
-bool evaluator_make_object(struct evaluator *ev, struct value **value)
-{
-  struct value *object = evaluator_make_collection(ev, 0, *value);
-  bool is_made = object != NULL && evaluator_flush(ev) && scope_define(ev->globals, TEXT("_"), object);
-  if (is_made)
-    *value = object; /* "_" holds it */
-  value_pool_drain(&ev->pool, 0);
-  return is_made;
-}
-
-bool evaluator_define_texts(struct evaluator *ev, const char *name, char *const *texts, size_t count)
-{
-  struct value *list = value_create(&ev->pool, VALUE_LIST);
-  bool is_good = list != NULL;
-  for (size_t i = 0; is_good && i < count; i++) {
-    struct value *item = value_text(&ev->pool, text_of(texts[i]));
-    is_good = item != NULL && value_append(list, item);
-  }
-  is_good = is_good && scope_define(ev->globals, text_of(name), list);
-  value_pool_drain(&ev->pool, 0);
-  return is_good;
-}
-
-const char *evaluator_variable(const struct evaluator *ev, size_t index, const struct value **value)
-{
-  const struct variable *variable = ev->globals->variables;
-  for (; variable != NULL && index > 0; index--)
-    variable = variable->next;
-  if (variable == NULL)
-    return NULL;
-  *value = variable->value;
-  return variable->name;
-}
-
-bool evaluator_drop(struct evaluator *ev, struct text name)
-{
-  for (struct variable **at = &ev->globals->variables; *at != NULL; at = &(*at)->next) {
-    struct variable *variable = *at;
-    if (!text_equal(text_of(variable->name), name))
-      continue;
-    *at = variable->next;
-    value_release(variable->value);
-    free(variable);
-    return true;
-  }
-  return false;
-}
-
-bool evaluator_define(struct evaluator *ev, struct text name, struct value *value)
-{
-  return scope_define(ev->globals, name, value);
-}
-
-size_t evaluator_results(const struct evaluator *ev)
-{
-  return ev->results;
-}
-
-void evaluator_set_results(struct evaluator *ev, size_t results)
-{
-  ev->results = results;
-}
-
-size_t evaluator_round_trips(const struct evaluator *ev)
-{
-  return ev->round_trips;
 }

@@ -121,6 +121,14 @@ class Expressions(CommandCase):
                 (log + "xs = new ArrayList([0, 0, 0]); xs[f(1)] = f(2); log + xs", "12[0, 2, 0]"),
                 (log + "xs = new int[3]; xs[f(1)] = f(2); log + xs[1]", "122"),
                 ("s = \"\"; for (long x : List.of(1, 2)) s = s + x.getClass().getName(); s", "java.lang.Long" * 2),
+                ("s = \"\"; for (x : new ArrayList([1L, 2, 2.5, 'c', true])) s = s + x.getClass().getSimpleName(); s",
+                 "LongIntegerDoubleCharacterBoolean"),
+                ("s = \"\"; for (xs : [new byte[1], new short[1], new long[1], new float[1], new char[1]]) for (x : xs)"
+                 " s = s + x.getClass().getSimpleName(); s", "ByteShortLongFloatCharacter"),
+                ("s = \"\"; for (e : Map.of(1L, 'c')) s = s + e.getKey().getClass().getSimpleName() + e.getValue().getClass().getSimpleName()"
+                 "; s", "LongCharacter"),
+                ("ys = new ArrayList([5, 6, 1, 2]); for (x : List.of(1)) ys.remove(x); for (x : [2]) ys.remove(x); ys.toString()",
+                 "[5, 6]"),
                 ("f = () -> { for (x : [1, 2, 3]) { if (x == 2) return x }; 9 }; f()", "2"),
                 ("f = () -> { while (true) return 7 }; f()", "7"),
                 ("a = new int[2][3]; a[1][2] = 5; a[1][2] + a[0].length", "8"),
