@@ -40,6 +40,7 @@ struct failure {
   size_t at;             /* in the source */
   bool has_place;        /* `at` is worth showing */
   bool is_syntax;        /* the source is no program: nothing has run */
+  int code;              /* of JSON-RPC, if the peer has answered with an error; else 0 */
   char type[256];        /* the throwable's class; "": none */
   struct jp_error error; /* the message */
   struct buffer report;  /* lines: class and message, frames, causes */
@@ -128,7 +129,12 @@ size_t evaluator_round_trips(const struct evaluator *evaluator);
 
 /* ---- failures ---- */
 
-enum { FAILURE_CODE_DENIED = -32001 };
+/* Codes of JSON-RPC. Of the errors from -32600 to PARAMS nothing has run. */
+enum {
+  FAILURE_CODE_DENIED = -32001,
+  FAILURE_CODE_NO_MEMBER = -32601,
+  FAILURE_CODE_PARAMS = -32602
+};
 
 void failure_init(struct failure *failure);
 void failure_fini(struct failure *failure);

@@ -290,11 +290,8 @@ static struct value *call_reference(struct evaluator *ev, const struct lambda *l
   struct value *result = evaluator_invoke(ev, &call);
   if (result != NULL && evaluator_flush(ev))
     return result;
-  bool may_be_instance = call.operation == JP_CALL && count > 0 &&
-                         text_starts_with(text_of(ev->failure.error.text), TEXT("No matching method"));
-  bool needs_instance =
-      call.operation == JP_CALL && count > 0 && strstr(ev->failure.error.text, "not static") != NULL;
-  if (!may_be_instance && !needs_instance)
+  bool was_refused = ev->failure.code == FAILURE_CODE_NO_MEMBER || ev->failure.code == FAILURE_CODE_PARAMS;
+  if (call.operation != JP_CALL || count == 0 || !was_refused)
     return NULL;
   call.type = TEXT("");
   call.receiver = values[0];
@@ -606,6 +603,8 @@ static struct value *evaluate_index(struct evaluator *ev, const struct node *nod
   struct value *index = object == NULL ? NULL : evaluator_evaluate(ev, node->second);
   if (index == NULL)
     return NULL;
+  while (object->kind == VALUE_CAST)
+    object = object->items[0];
   if (object->kind == VALUE_LIST || object->kind == VALUE_ENTRY ||
       (object->kind == VALUE_OBJECT && value_is_array(object))) {
     char field[40];
@@ -764,10 +763,19 @@ static struct value *evaluate_list(struct evaluator *ev, const struct node *node
 
 /* ---- operators ---- */
 
+/* What an operator works on: a cast's value itself. */
+static struct value *evaluate_operand(struct evaluator *ev, const struct node *node)
+{
+  struct value *value = evaluator_evaluate_known(ev, node);
+  while (value != NULL && value->kind == VALUE_CAST)
+    value = value->items[0];
+  return value;
+}
+
 bool evaluator_is_true(struct evaluator *ev, const struct node *node, bool *truth)
 {
   char words[120];
-  struct value *value = evaluator_evaluate_known(ev, node);
+  struct value *value = evaluate_operand(ev, node);
   if (value != NULL && value->kind != VALUE_BOOLEAN)
     value =
         evaluator_fail(ev, node->at, "", "a boolean is needed, and this is %s", value_describe(value, words));
@@ -814,6 +822,29 @@ static bool is_text(const struct value *value)
   return value->kind == VALUE_TEXT && value->type == NULL;
 }
 
+static bool is_class(const struct value *value)
+{
+  return value->type != NULL && strcmp(value->type, "java.lang.Class") == 0;
+}
+
+/* *truth: whether == holds. Java is asked for a class that the program names and one that the peer has. */
+static bool are_equal(struct evaluator *ev, size_t at, struct value *left, struct value *right, bool *truth)
+{
+  struct invocation call = {.operation = JP_CALL,
+                            .at = at,
+                            .type = TEXT(""),
+                            .member = TEXT("equals"),
+                            .receiver = left,
+                            .values = &right,
+                            .count = 1};
+  *truth = value_equal(left, right);
+  if (left->kind == right->kind || !is_class(left) || !is_class(right))
+    return true;
+  struct value *answer = evaluator_invoke(ev, &call);
+  *truth = answer != NULL && evaluator_know(ev, answer) != NULL && answer->integer != 0;
+  return answer != NULL && answer->kind == VALUE_BOOLEAN;
+}
+
 static struct value *evaluate_binary(struct evaluator *ev, const struct node *node)
 {
   struct jp_error error = {0};
@@ -831,9 +862,14 @@ static struct value *evaluate_binary(struct evaluator *ev, const struct node *no
   struct value *right = left == NULL ? NULL : evaluator_evaluate(ev, node->second);
   if (right == NULL || evaluator_know(ev, left) == NULL || evaluator_know(ev, right) == NULL)
     return NULL;
+  while (left->kind == VALUE_CAST)
+    left = left->items[0];
+  while (right->kind == VALUE_CAST)
+    right = right->items[0];
   if (node->op == BINARY_EQUAL || node->op == BINARY_UNEQUAL)
-    return evaluator_or_no_memory(
-        ev, value_boolean(&ev->pool, value_equal(left, right) == (node->op == BINARY_EQUAL)));
+    return are_equal(ev, node->at, left, right, &truth)
+               ? evaluator_or_no_memory(ev, value_boolean(&ev->pool, truth == (node->op == BINARY_EQUAL)))
+               : NULL;
   if (node->op == BINARY_ADD && (is_text(left) || is_text(right)))
     return concatenate(ev, node->at, left, right);
   struct value *result = value_operate(&ev->pool, node->op, left, right, &throws, &error);
@@ -848,7 +884,7 @@ static struct value *evaluate_prefix(struct evaluator *ev, const struct node *no
     return evaluator_is_true(ev, node->first, &truth)
                ? evaluator_or_no_memory(ev, value_boolean(&ev->pool, !truth))
                : NULL;
-  struct value *value = evaluator_evaluate_known(ev, node->first);
+  struct value *value = evaluate_operand(ev, node->first);
   struct value *result = value == NULL ? NULL : value_negate(&ev->pool, value, &error);
   return value == NULL || result != NULL ? result : evaluator_fail(ev, node->at, "", "%s", error.text);
 }

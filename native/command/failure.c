@@ -18,6 +18,7 @@ void failure_clear(struct failure *failure)
   failure->has_place = false;
   failure->is_syntax = false;
   failure->has_superclasses = false;
+  failure->code = 0;
   failure->type[0] = '\0';
   failure->error.text[0] = '\0';
 }
@@ -142,8 +143,6 @@ static void write_rule(struct buffer *out, const char *message)
   buffer_append_char(out, '\n');
 }
 
-enum { CODE_REFUSED_MOST = -32602 };
-
 static void set_remote(struct failure *failure, const struct jp_client_error *error,
                        const struct jp_answer *answer, bool verbose)
 {
@@ -151,6 +150,7 @@ static void set_remote(struct failure *failure, const struct jp_client_error *er
   const struct jp_json data = jp_answer_json(answer);
   int code = jp_answer_error_code(answer);
   const char *message = throwable->message != NULL ? throwable->message : error->text;
+  failure->code = code;
   failure->kind = code == FAILURE_CODE_DENIED ? FAILURE_DENIED : FAILURE_THROWN;
   text_format(failure->type, sizeof failure->type, "%s", throwable->type == NULL ? "" : throwable->type);
   jp_fail(&failure->error, JP_JAVA, "%s", message);
@@ -158,7 +158,7 @@ static void set_remote(struct failure *failure, const struct jp_client_error *er
   if (code == FAILURE_CODE_DENIED) {
     write_shown(&failure->report, message);
     write_rule(&failure->report, message);
-  } else if (code <= -32600 && code >= CODE_REFUSED_MOST) { /* nothing has run, so there are no frames */
+  } else if (code <= -32600 && code >= FAILURE_CODE_PARAMS) { /* nothing has run, so there are no frames */
     if (throwable->type != NULL)
       buffer_printf(&failure->report, "%s: ", failure->type);
     write_shown(&failure->report, message);

@@ -421,6 +421,12 @@ static double number_of(const struct value *value)
   return value->kind == VALUE_NUMBER ? value->number : (double)value->integer;
 }
 
+/* A long becomes a float in one step: two would round twice. */
+static double float_of(const struct value *value)
+{
+  return value->kind == VALUE_NUMBER ? (double)(float)value->number : (double)(float)value->integer;
+}
+
 /* Of one operand or two: binary numeric promotion (JLS 5.6). */
 static char promote(const struct value *left, const struct value *right)
 {
@@ -483,11 +489,12 @@ static double operate_doubles(enum binary_operator op, double left, double right
 }
 
 /* The double result of two floats rounds to the float that the float operation gives. */
-static double operate_floats(char type, enum binary_operator op, double left, double right)
+static double operate_floats(char type, enum binary_operator op, const struct value *left,
+                             const struct value *right)
 {
   if (type == 'D')
-    return operate_doubles(op, left, right);
-  return (double)(float)operate_doubles(op, (double)(float)left, (double)(float)right);
+    return operate_doubles(op, number_of(left), number_of(right));
+  return (double)(float)operate_doubles(op, float_of(left), float_of(right));
 }
 
 static bool compare(enum binary_operator op, bool is_less, bool is_equal)
@@ -504,8 +511,8 @@ static bool compare_numbers(enum binary_operator op, char type, const struct val
 {
   if (type == 'I' || type == 'J')
     return compare(op, left->integer < right->integer, left->integer == right->integer);
-  double a = type == 'F' ? (double)(float)number_of(left) : number_of(left);
-  double b = type == 'F' ? (double)(float)number_of(right) : number_of(right);
+  double a = type == 'F' ? float_of(left) : number_of(left);
+  double b = type == 'F' ? float_of(right) : number_of(right);
   return !isnan(a) && !isnan(b) && compare(op, a < b, a == b);
 }
 
@@ -525,7 +532,7 @@ struct value *value_operate(struct value_pool *pool, enum binary_operator op, co
   else if (type == 'I' || type == 'J')
     return operate_integers(pool, op, type, left->integer, right->integer, throws, error);
   else
-    result = value_number(pool, type, operate_floats(type, op, number_of(left), number_of(right)));
+    result = value_number(pool, type, operate_floats(type, op, left, right));
   if (result == NULL)
     jp_fail_memory(error, NULL);
   return result;
@@ -573,10 +580,7 @@ struct value *value_convert(struct value_pool *pool, const struct value *value, 
   if (primitive == 'Z')
     result = value_boolean(pool, value->integer != 0);
   else if (primitive == 'D' || primitive == 'F')
-    result = value_number(pool, primitive,
-                          primitive == 'F' ? value->kind == VALUE_NUMBER ? (double)(float)value->number
-                                                                         : (double)(float)value->integer
-                                           : number_of(value));
+    result = value_number(pool, primitive, primitive == 'F' ? float_of(value) : number_of(value));
   else
     result = value_integer(pool, primitive,
                            wrap(primitive, (uint64_t)(value->kind == VALUE_NUMBER
@@ -589,10 +593,6 @@ struct value *value_convert(struct value_pool *pool, const struct value *value, 
 
 bool value_equal(const struct value *left, const struct value *right)
 {
-  while (left->kind == VALUE_CAST)
-    left = left->items[0];
-  while (right->kind == VALUE_CAST)
-    right = right->items[0];
   if (is_numeric(left) && is_numeric(right))
     return compare_numbers(BINARY_EQUAL, promote(left, right), left, right);
   if (left->kind != right->kind)
@@ -602,8 +602,9 @@ bool value_equal(const struct value *left, const struct value *right)
     return true;
   case VALUE_BOOLEAN:
     return left->integer == right->integer;
-  case VALUE_TEXT:
-    return text_equal(left->text, right->text);
+  case VALUE_TEXT: /* a String, or a value of another class */
+    return text_equal(left->text, right->text) && text_equal(text_of(left->type == NULL ? "" : left->type),
+                                                             text_of(right->type == NULL ? "" : right->type));
   case VALUE_OBJECT:
     return jp_ref_number(left->ref) == jp_ref_number(right->ref) &&
            jp_ref_epoch(left->ref) == jp_ref_epoch(right->ref);

@@ -107,7 +107,7 @@ struct value *value_negate(struct value_pool *pool, const struct value *value, s
 /* Converts a number or char to a primitive type, as a cast does. NULL and *error: it cannot be. */
 struct value *value_convert(struct value_pool *pool, const struct value *value, char primitive,
                             struct jp_error *error);
-/* Whether == holds for two values that are not pending. */
+/* Whether == holds for two values that are neither pending nor casts. */
 bool value_equal(const struct value *left, const struct value *right);
 
 #endif
