@@ -447,9 +447,9 @@ static bool has_lambda(const struct value *value)
 
 static bool has_pending_variable(const struct evaluator *ev)
 {
-  for (const struct scope *scope = ev->scope; scope != NULL; scope = scope->parent) {
-    for (const struct variable *variable = scope->variables; variable != NULL; variable = variable->next) {
-      if (is_pending(variable->value))
+  for (const struct scope *scope = ev->scope; scope != NULL && ev->batch.count > 0; scope = scope->parent) {
+    for (size_t i = 0; i < scope->count; i++) {
+      if (is_pending(scope->variables[i]->value))
         return true;
     }
   }

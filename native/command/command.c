@@ -326,12 +326,21 @@ bool command_pipe_has_ended(void)
   return output_pipe == PIPE_ENDED;
 }
 
-static void handle_interrupts(void)
+/* The end of a pipe is seen where it is written to. */
+static void pass_over(int number)
 {
-  struct sigaction action = {.sa_handler = count_interrupt};
-  sigemptyset(&action.sa_mask);
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)signal(SIGPIPE, SIG_IGN); /* the end of a pipe is seen where it is written to */
+  (void)number;
+}
+
+/* Handlers, also where a signal could be ignored: the programs that the shell runs begin with the standard actions then. */
+static void handle_signals(void)
+{
+  struct sigaction interrupt = {.sa_handler = count_interrupt};
+  struct sigaction end_of_pipe = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+  sigemptyset(&interrupt.sa_mask);
+  sigemptyset(&end_of_pipe.sa_mask);
+  (void)sigaction(SIGINT, &interrupt, NULL);
+  (void)sigaction(SIGPIPE, &end_of_pipe, NULL);
 }
 
 /* ---- errors ---- */
@@ -915,7 +924,7 @@ static int run_row(const struct command_row *row, char *const *args, size_t arg_
       code = command_fail_usage(&command, "\"%.*s\" is one argument too many",
                                 OPTION_SHOWN(command.words[row->words_max]));
     else {
-      handle_interrupts();
+      handle_signals();
       code = row->needs == NEEDS_NOTHING ? row->run(&command) : run_with_peer(row, &command);
       code = code == COMMAND_GOOD ? command_flush_output(&command) : code;
     }

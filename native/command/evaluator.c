@@ -26,13 +26,10 @@ void evaluator_destroy(struct evaluator *ev)
   failure_fini(&ev->failure);
   value_pool_fini(&ev->pool);
   /* A lambda in a variable holds the scope that holds the variable. */
-  while (ev->globals != NULL && ev->globals->variables != NULL) {
-    struct variable *variable = ev->globals->variables;
-    ev->globals->variables = variable->next;
-    value_release(variable->value);
-    free(variable);
-  }
+  if (ev->globals != NULL)
+    scope_drop_all(ev->globals);
   scope_release(ev->globals);
+  hash_index_fini(&ev->numbers);
   batch_end(&ev->batch);
   program_release(ev->program);
   arena_fini(&ev->step);
@@ -309,12 +306,19 @@ bool evaluator_ask_texts(struct evaluator *ev, const struct jp_request *requests
 size_t evaluator_number_result(struct evaluator *ev, struct value *value)
 {
   char name[24];
-  for (const struct variable *known = ev->globals->variables; known != NULL; known = known->next) {
-    if (known->name[0] == '$' && value->ref != NULL && known->value->ref == value->ref)
-      return strtoul(known->name + 1, NULL, 10);
+  const uint32_t ref = jp_ref_number(value->ref);
+  size_t cursor = SIZE_MAX;
+  uint32_t number;
+  while (ref != 0 && (number = hash_index_next(&ev->numbers, ref, &cursor)) != HASH_INDEX_NONE) {
+    text_format(name, sizeof name, "$%" PRIu32, number);
+    const struct variable *known = evaluator_find_variable(ev, text_of(name));
+    if (known != NULL && known->value->ref == value->ref)
+      return number;
   }
   text_format(name, sizeof name, "$%zu", ++ev->results);
-  return scope_define(ev->globals, text_of(name), value) ? ev->results : 0;
+  bool is_defined = scope_define(ev->globals, text_of(name), value) &&
+                    (ref == 0 || hash_index_add(&ev->numbers, ref, (uint32_t)ev->results) == JP_OK);
+  return is_defined ? ev->results : 0;
 }
 
 static bool set_error(struct value *value, const struct jp_answer *answer)
@@ -368,31 +372,23 @@ bool evaluator_define_texts(struct evaluator *ev, const char *name, char *const 
 
 const char *evaluator_variable(const struct evaluator *ev, size_t index, const struct value **value)
 {
-  const struct variable *variable = ev->globals->variables;
-  for (; variable != NULL && index > 0; index--)
-    variable = variable->next;
-  if (variable == NULL)
+  if (index >= ev->globals->count)
     return NULL;
-  *value = variable->value;
-  return variable->name;
+  *value = ev->globals->variables[index]->value;
+  return ev->globals->variables[index]->name;
 }
 
 bool evaluator_drop(struct evaluator *ev, struct text name)
 {
-  for (struct variable **at = &ev->globals->variables; *at != NULL; at = &(*at)->next) {
-    struct variable *variable = *at;
-    if (!text_equal(text_of(variable->name), name))
-      continue;
-    *at = variable->next;
-    value_release(variable->value);
-    free(variable);
-    return true;
-  }
-  return false;
+  return scope_drop(ev->globals, name);
 }
 
 bool evaluator_define(struct evaluator *ev, struct text name, struct value *value)
 {
+  const uint32_t ref = jp_ref_number(value->ref);
+  if (ref != 0 && name.len > 1 && name.data[0] == '$' &&
+      hash_index_add(&ev->numbers, ref, (uint32_t)strtoul(name.data + 1, NULL, 10)) != JP_OK)
+    return false;
   return scope_define(ev->globals, name, value);
 }
 

@@ -130,11 +130,7 @@ size_t evaluator_round_trips(const struct evaluator *evaluator);
 /* ---- failures ---- */
 
 /* Codes of JSON-RPC. Of the errors from -32600 to PARAMS nothing has run. */
-enum {
-  FAILURE_CODE_DENIED = -32001,
-  FAILURE_CODE_NO_MEMBER = -32601,
-  FAILURE_CODE_PARAMS = -32602
-};
+enum { FAILURE_CODE_DENIED = -32001, FAILURE_CODE_NO_MEMBER = -32601, FAILURE_CODE_PARAMS = -32602 };
 
 void failure_init(struct failure *failure);
 void failure_fini(struct failure *failure);

@@ -7,6 +7,7 @@
  * pool.
  */
 #include "base/array.h"
+#include "base/hash_index.h"
 #include "base/primitives.h"
 #include "command/evaluator.h"
 
@@ -14,8 +15,8 @@
 #include <stdlib.h>
 
 struct variable {
-  struct variable *next;
   struct value *value; /* held */
+  uint32_t hash;       /* of the name */
   char name[];
 };
 
@@ -24,7 +25,10 @@ struct scope {
   unsigned holders;
   bool is_turn; /* has the variable of its loop only: new variables belong to the scope around it */
   struct scope *parent;
-  struct variable *variables;
+  struct variable **variables;
+  size_t count;
+  size_t capacity;
+  struct hash_index names; /* of more than a few variables: from hashes to their places */
 };
 
 /* A source and its tree, which lambdas of it hold. */
@@ -80,6 +84,7 @@ struct evaluator {
   size_t callbacks; /* lambdas that Java may call: variables are not PENDING then */
   bool is_ended;    /* destroyed, but for its callbacks: the last one frees it */
   size_t results;
+  struct hash_index numbers; /* of "$1" and so on: from the number of an object's ref to N */
   size_t round_trips;
   bool is_at_end; /* the program has run, and the rest of its steps is sent */
 };
@@ -154,6 +159,9 @@ struct scope *scope_create(struct scope *parent, bool is_turn);
 void scope_release(struct scope *scope);
 /* False: no memory. */
 bool scope_define(struct scope *scope, struct text name, struct value *value);
+/* False: there is no such variable. */
+bool scope_drop(struct scope *scope, struct text name);
+void scope_drop_all(struct scope *scope);
 struct variable *evaluator_find_variable(const struct evaluator *ev, struct text name);
 void program_release(struct program *program);
 

@@ -18,53 +18,149 @@ struct scope *scope_create(struct scope *parent, bool is_turn)
   return scope;
 }
 
-void scope_release(struct scope *scope)
+static uint32_t hash_name(struct text name)
 {
-  while (scope != NULL && --scope->holders == 0) {
-    struct scope *parent = scope->parent;
-    while (scope->variables != NULL) {
-      struct variable *variable = scope->variables;
-      scope->variables = variable->next;
-      value_release(variable->value);
-      free(variable);
-    }
-    free(scope);
-    scope = parent;
-  }
+  return (uint32_t)text_hash(name);
 }
 
-static struct variable *find_in(struct scope *scope, struct text name)
+/* The place of a variable; SIZE_MAX: there is none. */
+static size_t find_in(const struct scope *scope, struct text name, uint32_t hash)
 {
-  struct variable *variable = scope->variables;
-  while (variable != NULL && !text_equal(text_of(variable->name), name))
-    variable = variable->next;
-  return variable;
+  size_t cursor = SIZE_MAX;
+  uint32_t at;
+  if (scope->names.count == 0) {
+    for (size_t i = 0; i < scope->count; i++) {
+      if (scope->variables[i]->hash == hash && text_equal(text_of(scope->variables[i]->name), name))
+        return i;
+    }
+    return SIZE_MAX;
+  }
+  while ((at = hash_index_next(&scope->names, hash, &cursor)) != HASH_INDEX_NONE) {
+    if (text_equal(text_of(scope->variables[at]->name), name))
+      return at;
+  }
+  return SIZE_MAX;
+}
+
+/* Adds the place of the last variable to the index, which begins with the NAMES_MIN-th one. */
+static bool note_place(struct scope *scope)
+{
+  enum { NAMES_MIN = 16 };
+  size_t from = scope->names.count == 0 ? 0 : scope->count - 1;
+  bool is_good = true;
+  if (scope->count < NAMES_MIN)
+    return true;
+  for (size_t i = from; is_good && i < scope->count; i++)
+    is_good = hash_index_add(&scope->names, scope->variables[i]->hash, (uint32_t)i) == JP_OK;
+  return is_good;
 }
 
 struct variable *evaluator_find_variable(const struct evaluator *ev, struct text name)
 {
-  struct variable *variable = NULL;
-  for (struct scope *scope = ev->scope; scope != NULL && variable == NULL; scope = scope->parent)
-    variable = find_in(scope, name);
-  return variable;
+  const uint32_t hash = hash_name(name);
+  for (const struct scope *scope = ev->scope; scope != NULL; scope = scope->parent) {
+    size_t at = find_in(scope, name, hash);
+    if (at != SIZE_MAX)
+      return scope->variables[at];
+  }
+  return NULL;
+}
+
+static bool add_variable(struct scope *scope, struct text name, uint32_t hash, struct value *value)
+{
+  struct variable **variables =
+      array_grow(scope->variables, scope->count, &scope->capacity, sizeof(struct variable *));
+  struct variable *variable = variables == NULL ? NULL : calloc(1, sizeof *variable + name.len + 1);
+  if (variables != NULL)
+    scope->variables = variables;
+  if (variable == NULL)
+    return false;
+  memcpy(variable->name, name.data, name.len);
+  variable->hash = hash;
+  variable->value = value_keep(value);
+  scope->variables[scope->count++] = variable;
+  return note_place(scope);
 }
 
 /* False: no memory. */
 bool scope_define(struct scope *scope, struct text name, struct value *value)
 {
-  struct variable *variable = find_in(scope, name);
-  if (variable == NULL) {
-    variable = calloc(1, sizeof *variable + name.len + 1);
-    if (variable == NULL)
-      return false;
-    memcpy(variable->name, name.data, name.len);
-    variable->next = scope->variables;
-    scope->variables = variable;
-  }
+  const uint32_t hash = hash_name(name);
+  size_t at = find_in(scope, name, hash);
+  if (at == SIZE_MAX)
+    return add_variable(scope, name, hash, value);
   value_keep(value);
-  value_release(variable->value);
-  variable->value = value;
+  value_release(scope->variables[at]->value);
+  scope->variables[at]->value = value;
   return true;
+}
+
+/* The last variable takes the place of the dropped one. */
+bool scope_drop(struct scope *scope, struct text name)
+{
+  size_t at = find_in(scope, name, hash_name(name));
+  if (at == SIZE_MAX)
+    return false;
+  struct variable *variable = scope->variables[at];
+  const size_t last = scope->count - 1;
+  if (scope->names.count > 0) {
+    hash_index_remove(&scope->names, variable->hash, (uint32_t)at);
+    if (at != last) {
+      hash_index_remove(&scope->names, scope->variables[last]->hash, (uint32_t)last);
+      (void)!hash_index_add(&scope->names, scope->variables[last]->hash, (uint32_t)at); /* has room */
+    }
+  }
+  scope->variables[at] = scope->variables[last];
+  scope->count--;
+  value_release(variable->value);
+  free(variable);
+  return true;
+}
+
+void scope_drop_all(struct scope *scope)
+{
+  hash_index_fini(&scope->names);
+  while (scope->count > 0) {
+    struct variable *variable = scope->variables[--scope->count];
+    value_release(variable->value);
+    free(variable);
+  }
+}
+
+void scope_release(struct scope *scope)
+{
+  while (scope != NULL && --scope->holders == 0) {
+    struct scope *parent = scope->parent;
+    scope_drop_all(scope);
+    free(scope->variables);
+    free(scope);
+    scope = parent;
+  }
+}
+
+/* How often the values that the pool has got since then are the value. */
+static size_t count_in_pool(const struct value_pool *pool, size_t from, const struct value *value)
+{
+  size_t count = 0;
+  for (size_t i = from; i < pool->count; i++)
+    count += pool->values[i] == value;
+  return count;
+}
+
+/* The end of a call. If nothing holds its scope except lambdas of its own variables, they would hold each other for ever.
+ * mark: what the pool had before the call. */
+static void end_call_scope(const struct evaluator *ev, struct scope *scope, size_t mark,
+                           const struct value *result)
+{
+  size_t own = 1;
+  for (size_t i = 0; scope->holders > 1 && i < scope->count; i++) {
+    const struct value *value = scope->variables[i]->value;
+    own += value->kind == VALUE_LAMBDA && value != result && value->lambda->holders == 1 &&
+           value->lambda->scope == scope && value->holders == 1 + count_in_pool(&ev->pool, mark, value);
+  }
+  if (own > 1 && own == scope->holders)
+    scope_drop_all(scope);
+  scope_release(scope);
 }
 
 void program_release(struct program *program)
@@ -312,6 +408,7 @@ static struct value *call_lambda(struct evaluator *ev, size_t at, struct lambda 
   struct scope *outer = ev->scope;
   struct program *program = ev->program;
   struct value *result = NULL;
+  const size_t mark = ev->pool.count;
   size_t index = 0;
   bool is_good = scope != NULL;
   for (const struct node *item = lambda->node->items; is_good && item != NULL; item = item->next) {
@@ -337,7 +434,7 @@ static struct value *call_lambda(struct evaluator *ev, size_t at, struct lambda 
   ev->calls--;
   ev->scope = outer;
   ev->program = program;
-  scope_release(scope);
+  end_call_scope(ev, scope, mark, result);
   lambda_free(lambda);
   return result;
 }

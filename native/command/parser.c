@@ -10,11 +10,21 @@ struct parser {
   struct arena *arena;
   struct language_error *error;
   const struct language_names *names;
-  struct token token;     /* the next one */
-  unsigned brackets;      /* open ( and [ in this block: inside them line ends do not end a statement */
-  unsigned nesting;       /* calls of the parser by itself */
-  unsigned loops;         /* around, in this lambda: break and continue need one */
-  struct node *variables; /* names that the text itself has given to variables so far; linked by next */
+  struct token token; /* the next one */
+  unsigned brackets;  /* open ( and [ in this block: inside them line ends do not end a statement */
+  unsigned nesting;   /* calls of the parser by itself */
+  unsigned loops;     /* around, in this lambda: break and continue need one */
+  struct known_name
+      *variables; /* names that the text itself has given to variables so far: the latest first */
+  struct known_name **buckets; /* the same by their hashes; NULL: none yet */
+};
+
+enum { BUCKETS = 1024 };
+
+struct known_name {
+  struct known_name *before; /* in the text */
+  struct known_name *next;   /* of its bucket: the latest first */
+  struct text name;
 };
 
 static const char *const reserved[] = {
@@ -198,7 +208,8 @@ static bool is_lambda_ahead(const struct parser *p)
 
 static bool is_variable(const struct parser *p, struct text name)
 {
-  for (const struct node *known = p->variables; known != NULL; known = known->next) {
+  const struct known_name *known = p->buckets == NULL ? NULL : p->buckets[text_hash(name) % BUCKETS];
+  for (; known != NULL; known = known->next) {
     if (text_equal(known->name, name))
       return true;
   }
@@ -293,14 +304,23 @@ static enum jp_status parse_unary(struct parser *p, struct node **out);
 
 static enum jp_status note_variable(struct parser *p, struct text name)
 {
-  struct node *known;
-  enum jp_status status = make_node(p, NODE_NAME, 0, &known);
-  if (status == JP_OK) {
-    known->name = name;
-    known->next = p->variables;
-    p->variables = known;
-  }
-  return status;
+  struct known_name *known = arena_calloc(p->arena, 1, sizeof *known);
+  if (p->buckets == NULL)
+    p->buckets = arena_calloc(p->arena, BUCKETS, sizeof(struct known_name *));
+  if (known == NULL || p->buckets == NULL)
+    return jp_fail_memory(&p->error->error, "the expression");
+  struct known_name **bucket = &p->buckets[text_hash(name) % BUCKETS];
+  *known = (struct known_name){.before = p->variables, .next = *bucket, .name = name};
+  p->variables = known;
+  *bucket = known;
+  return JP_OK;
+}
+
+/* Forgets the names after that one: those of a lambda. */
+static void forget_variables(struct parser *p, const struct known_name *last)
+{
+  for (; p->variables != last; p->variables = p->variables->before)
+    p->buckets[text_hash(p->variables->name) % BUCKETS] = p->variables->next;
 }
 
 static enum jp_status take_name(struct parser *p, const char *what, struct text *name)
@@ -487,7 +507,7 @@ static enum jp_status parse_new(struct parser *p, struct node **out)
 /* At the arrow. */
 static enum jp_status parse_lambda_body(struct parser *p, struct node *node, struct node **out)
 {
-  struct node *known = p->variables;
+  const struct known_name *known = p->variables;
   const unsigned loops = p->loops;
   enum jp_status status = expect_sign(p, "->");
   p->loops = 0;
@@ -495,7 +515,7 @@ static enum jp_status parse_lambda_body(struct parser *p, struct node *node, str
     status = note_variable(p, item->name);
   if (status == JP_OK)
     status = is_sign(p, "{") ? parse_block(p, &node->first) : parse_simple_statement(p, &node->first);
-  p->variables = known;
+  forget_variables(p, known);
   p->loops = loops;
   return status == JP_OK ? finish(p, node, out) : status;
 }

@@ -265,15 +265,36 @@ static void write_variable(struct buffer *out, const char *name, const struct va
   buffer_append_char(out, '}');
 }
 
-/* Two variables of one object share a handle: the first one has its count. */
-static bool is_repeated(const struct evaluator *evaluator, size_t index, const struct value *value)
+/* A ref among the variables, for the order by refs. */
+struct held_ref {
+  const struct jp_ref *ref;
+  size_t index; /* of the variable */
+};
+
+static int order_refs(const void *left, const void *right)
 {
-  const struct value *other = NULL;
-  for (size_t i = 0; value->ref != NULL && i < index; i++) {
-    if (evaluator_variable(evaluator, i, &other) != NULL && other->ref == value->ref)
-      return true;
-  }
-  return false;
+  const struct held_ref *a = left;
+  const struct held_ref *b = right;
+  const uintptr_t refs[2] = {(uintptr_t)a->ref, (uintptr_t)b->ref};
+  return refs[0] != refs[1] ? (refs[0] > refs[1]) - (refs[0] < refs[1])
+                            : (a->index > b->index) - (a->index < b->index);
+}
+
+/* Two variables of one object share a handle: the first one has its count. Fills repeated for each variable. False: no
+ * memory. */
+static bool find_repeated(const struct evaluator *evaluator, size_t count, bool *repeated)
+{
+  struct held_ref *refs = calloc(count + 1, sizeof *refs);
+  const struct value *value;
+  if (refs == NULL)
+    return false;
+  for (size_t i = 0; i < count && evaluator_variable(evaluator, i, &value) != NULL; i++)
+    refs[i] = (struct held_ref){value->ref, i};
+  qsort(refs, count, sizeof *refs, order_refs);
+  for (size_t i = 1; i < count; i++)
+    repeated[refs[i].index] = refs[i].ref != NULL && refs[i].ref == refs[i - 1].ref;
+  free(refs);
+  return true;
 }
 
 /* Replaces the file: what others see is the old content or the new one. The draft is locked before it has the file's name,
@@ -305,17 +326,22 @@ int session_file_save(struct session_file *file, const struct command *command, 
   struct buffer out;
   const struct value *value;
   const char *name;
+  size_t count = 0;
   buffer_init(&out);
   BUFFER_LITERAL(&out, "{\"url\":");
   json_write_string(&out, text_of(url));
   buffer_printf(&out, ",\"session\":\"%s\",\"epoch\":\"%016" PRIx64 "\",\"results\":%zu,\"variables\":[",
                 file->id, client_session_epoch(command->client), evaluator_results(command->evaluator));
-  for (size_t i = 0; (name = evaluator_variable(command->evaluator, i, &value)) != NULL; i++) {
-    write_variable(&out, name, value, is_repeated(command->evaluator, i, value));
-  }
+  while (evaluator_variable(command->evaluator, count, &value) != NULL)
+    count++;
+  bool *repeated = calloc(count + 1, sizeof *repeated);
+  bool is_good = repeated != NULL && find_repeated(command->evaluator, count, repeated);
+  for (size_t i = 0; is_good && (name = evaluator_variable(command->evaluator, i, &value)) != NULL; i++)
+    write_variable(&out, name, value, repeated[i]);
+  free(repeated);
   BUFFER_LITERAL(&out, "\n]}\n");
   errno = ENOMEM;
-  bool is_written = !out.failed && replace_file(file, buffer_text(&out));
+  bool is_written = is_good && !out.failed && replace_file(file, buffer_text(&out));
   buffer_fini(&out);
   if (is_written)
     return COMMAND_GOOD;

@@ -63,6 +63,12 @@ static void show_in_pager(const struct shell *shell, const char *shown, size_t l
   command_forget_interrupt(); /* Ctrl-C was the pager's */
 }
 
+static int fail_memory(void)
+{
+  fputs("jpeer shell: out of memory\n", stderr);
+  return COMMAND_FAILED;
+}
+
 /* On a terminal what print prints goes through a pager if it does not fit. */
 static void show_value(struct shell *shell, struct value *value)
 {
@@ -80,6 +86,7 @@ static void show_value(struct shell *shell, struct value *value)
   stdout = open_memstream(&shown, &length);
   if (stdout == NULL) {
     stdout = out;
+    shell->status = fail_memory();
     return;
   }
   shell->status = command_print_value(shell->command, value);
@@ -216,23 +223,27 @@ static bool run_file(struct shell *shell, const char *path)
 
 /* ---- commands ---- */
 
-static void end_output(struct shell *shell)
+/* The end of \o: COMMAND_FAILED if not all results could be written. */
+static int end_output(struct shell *shell)
 {
   if (stdout == shell->terminal)
-    return;
+    return COMMAND_GOOD;
+  int code = command_flush_output(shell->command);
   fclose(stdout);
   stdout = shell->terminal;
   shell->command->is_terminal = isatty(STDOUT_FILENO) == 1;
+  return code;
 }
 
 static void run_output(struct shell *shell, const char *words)
 {
-  end_output(shell);
+  shell->status = end_output(shell);
   if (*words == '\0')
     return;
   FILE *file = fopen(words, "we");
   if (file == NULL) {
     fprintf(stderr, "cannot write %s: %s\n", words, strerror(errno));
+    shell->status = COMMAND_FAILED;
     return;
   }
   fflush(stdout);
@@ -243,8 +254,10 @@ static void run_output(struct shell *shell, const char *words)
 static void run_describe(struct shell *shell, const char *words)
 {
   char *copy = strdup(words);
-  if (copy == NULL)
+  if (copy == NULL) {
+    shell->status = fail_memory();
     return;
+  }
   shell->command->words = &copy;
   shell->command->word_count = *words == '\0' ? 0 : 1;
   if (*words == '\0') {
@@ -256,6 +269,7 @@ static void run_describe(struct shell *shell, const char *words)
     shell->status = command_describe(shell->command);
   }
   fflush(stdout);
+  shell->command->word_count = 0;
   free(copy);
 }
 
@@ -280,8 +294,10 @@ static void run_drop(struct shell *shell, const char *words)
   char *rest;
   for (char *word = copy == NULL ? NULL : strtok_r(copy, " \t,", &rest); word != NULL;
        word = strtok_r(NULL, " \t,", &rest)) {
-    if (!evaluator_drop(shell->command->evaluator, text_of(word)))
+    if (!evaluator_drop(shell->command->evaluator, text_of(word))) {
       fprintf(stderr, "there is no variable %s\n", word);
+      shell->status = COMMAND_FAILED;
+    }
   }
   free(copy);
   jp_client_flush(shell->command->client);
@@ -308,6 +324,7 @@ static void run_set(struct shell *shell, const char *words)
   bool is_table = strcmp(words, "table") == 0;
   if (!is_json && !is_table && strcmp(words, "plain") != 0) {
     fputs("\\set takes json, table or plain\n", stderr);
+    shell->status = COMMAND_USAGE;
     return;
   }
   options->json = is_json;
@@ -315,30 +332,63 @@ static void run_set(struct shell *shell, const char *words)
   options->plain = !is_json && !is_table;
 }
 
+/* Runs what the editor has saved in the file, and keeps it in the history. */
+static void run_edited(struct shell *shell, const char *path)
+{
+  struct buffer content;
+  buffer_init(&content);
+  if (!read_whole(path, &content)) {
+    shell->status = COMMAND_FAILED;
+  } else if (content.len > 0) {
+    fwrite(content.data, 1, content.len, stdout);
+    fflush(stdout);
+    (void)run_source(shell, NULL, buffer_text(&content));
+    line_editor_keep(shell->editor, buffer_text(&content));
+  }
+  buffer_fini(&content);
+}
+
+/* Runs a command of the system, and prints its status if it failed. */
+static bool run_system(const char *line)
+{
+  fflush(stdout);
+  int status = system(line);
+  if (status == -1)
+    fprintf(stderr, "cannot run the command: %s\n", strerror(errno));
+  else if (status != 0)
+    fprintf(stderr, "exit status %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  command_forget_interrupt();
+  return status == 0;
+}
+
 static void run_edit(struct shell *shell, const char *words)
 {
   char path[] = "/tmp/jpeer-shell-XXXXXX";
-  char line[200];
   const char *program = getenv("VISUAL") != NULL ? getenv("VISUAL") : getenv("EDITOR");
-  int file = mkostemp(path, O_CLOEXEC);
+  struct buffer line;
   (void)words;
+  if (shell->editor == NULL || shell->file != NULL) {
+    fputs("\\e is for lines of the terminal\n", stderr);
+    shell->status = COMMAND_USAGE;
+    return;
+  }
+  int file = mkostemp(path, O_CLOEXEC);
   if (file < 0) {
     fprintf(stderr, "cannot create %s: %s\n", path, strerror(errno));
+    shell->status = COMMAND_FAILED;
     return;
   }
   close(file);
-  text_format(line, sizeof line, "%s %s", program == NULL || *program == '\0' ? "vi" : program, path);
-  if (system(line) == 0) {
-    struct buffer content;
-    buffer_init(&content);
-    if (read_whole(path, &content) && content.len > 0) {
-      fwrite(content.data, 1, content.len, stdout);
-      fflush(stdout);
-      (void)run_source(shell, NULL, buffer_text(&content));
-      line_editor_keep(shell->editor, buffer_text(&content));
-    }
-    buffer_fini(&content);
-  }
+  buffer_init(&line);
+  buffer_printf(&line, "%s %s", program == NULL || *program == '\0' ? "vi" : program, path);
+  buffer_append_char(&line, '\0');
+  if (line.failed)
+    shell->status = fail_memory();
+  else if (run_system(line.data))
+    run_edited(shell, path);
+  else
+    shell->status = COMMAND_FAILED;
+  buffer_fini(&line);
   unlink(path);
 }
 
@@ -356,12 +406,8 @@ static void run_include(struct shell *shell, const char *words)
 
 static void run_program(struct shell *shell, const char *words)
 {
-  fflush(stdout);
-  int status = system(words);
-  if (status != 0)
-    fprintf(stderr, "exit status %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-  command_forget_interrupt();
-  (void)shell;
+  if (!run_system(words))
+    shell->status = COMMAND_FAILED;
 }
 
 /* The evaluator that runs the line ends with the old peer: open_next opens the new one after the line. */
@@ -642,7 +688,7 @@ int command_shell(struct command *command)
     (void)run_file(&shell, "-"), code = shell.status;
   else
     code = begin_terminal(&shell);
-  end_output(&shell);
+  int written = end_output(&shell);
   completer_destroy(shell.completer);
-  return code;
+  return code == COMMAND_GOOD ? written : code;
 }

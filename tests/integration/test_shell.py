@@ -69,9 +69,9 @@ class Terminal:
 class Typing(PeerCase):
     options = ("--name", "demo")
 
-    def open(self, *words, home=None):
+    def open(self, *words, home=None, **changes):
         home = home or self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-home-"))
-        terminal = Terminal("shell", *(words or ("-u", self.peer.address("ws"))), home=home)
+        terminal = Terminal("shell", *(words or ("-u", self.peer.address("ws"))), home=home, **changes)
         self.addCleanup(terminal.close)
         terminal.read_until("> ")
         return terminal
@@ -197,6 +197,16 @@ class Typing(PeerCase):
         shell.run(f"\\open {other.address('ws')}", "> ")
         shell.run("\\open ws://127.0.0.1:1", "jpeer shell: ")
 
+    def test_programs_of_the_system(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-edit-"))
+        editor = Path(folder, "edit")
+        editor.write_text("#!/bin/sh\necho \"${#1} + 1\" > $2\n", encoding="utf-8")
+        editor.chmod(0o700)
+        shell = self.open(VISUAL=f"{editor} {'a' * 300}")
+        shell.run("\\e", "\n301\n")
+        shell.run("\\! kill -PIPE $$; echo ignored", f"\nexit status {128 + signal.SIGPIPE}\n")
+        shell.run("\\! false", "exit status 1")
+
     def test_a_pipe_is_no_part_of_a_comment_or_text(self):
         shell = self.open()
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-pipe-"))
@@ -235,6 +245,14 @@ class Scripts(PeerCase):
         done = run_to_end("shell", "-u", self.peer.address("ws"), "-e", "x = 1; x + 1; \"a\"")
         self.assertEqual((done.stdout, done.stderr, done.returncode), ("2\na\n", "", 0))
         self.assertEqual(run_to_end("shell", "-u", self.peer.address("ws"), "-f", "/no/such").returncode, 2)
+
+    def test_a_command_that_fails_ends_the_script(self):
+        for line, status in (("\\drop nope", 1), ("\\o /no/such/file", 1), ("\\set nope", 2), ("\\! exit 3", 1), ("\\e", 2),
+                             ("\\o /dev/full\n2\n\\o", 1), ("\\nope", 2), ("\\d no.such.Name", 1)):
+            with self.subTest(line):
+                out, errors, code = self.script(f"1\n{line}\n3\n")
+                self.assertEqual((out, code), ("1\n", status), errors)
+                self.assertNotEqual(errors, "")
 
     def test_output_of_a_launched_peer(self):
         done = run_to_end("shell", "-cp", FIXTURES, "-e", "System.out.println(\"of Java\"); 1; System.out.println(\"again\"); 2")
