@@ -813,6 +813,7 @@ static void leave_session(struct command *command)
 
 static int save_session(struct command *command, int code)
 {
+  evaluator_release_rest(command->evaluator);
   int saved = session_file_save(command->session, command, command->options.url);
   leave_session(command);
   return code == COMMAND_GOOD ? saved : code;

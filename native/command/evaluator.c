@@ -378,6 +378,13 @@ const char *evaluator_variable(const struct evaluator *ev, size_t index, const s
   return ev->globals->variables[index]->name;
 }
 
+void evaluator_release_rest(struct evaluator *ev)
+{
+  failure_clear(&ev->failure);
+  value_pool_drain(&ev->pool, 0);
+  jp_client_flush(ev->config.client);
+}
+
 bool evaluator_drop(struct evaluator *ev, struct text name)
 {
   return scope_drop(ev->globals, name);

@@ -111,6 +111,8 @@ bool evaluator_make_object(struct evaluator *evaluator, struct value **value);
 bool evaluator_define_texts(struct evaluator *evaluator, const char *name, char *const *texts, size_t count);
 /* The variables of the program: their names and values, borrowed until the next run. NULL after the last. */
 const char *evaluator_variable(const struct evaluator *evaluator, size_t index, const struct value **value);
+/* Releases what no variable holds: the last failure and its throwable end. */
+void evaluator_release_rest(struct evaluator *evaluator);
 /* Ends a variable. False: there is none. */
 bool evaluator_drop(struct evaluator *evaluator, struct text name);
 /* The full name of a class as the program writes it, without an error if there is none: data NULL. */

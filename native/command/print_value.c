@@ -422,6 +422,10 @@ int command_print_value(struct command *command, struct value *value)
     buffer_fini(&out); /* --raw: the text is all that is asked for */
     return command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
   }
+  if (value->kind != VALUE_OBJECT && !command_learn_texts(command, &value, 1)) {
+    buffer_fini(&out);
+    return command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
+  }
   if (value->kind != VALUE_OBJECT)
     command_append_plain(value, &out);
   if (command->options.raw)

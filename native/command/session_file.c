@@ -238,7 +238,7 @@ static void write_variable(struct buffer *out, const char *name, const struct va
       [VALUE_OBJECT] = "object", [VALUE_PENDING] = NULL};
   char digits[NUMBER_TEXT_MAX];
   if (kinds[value->kind] == NULL) {
-    if (strcmp(name, "_") != 0)
+    if (strcmp(name, "_") != 0 && strcmp(name, "args") != 0) /* which each shell has anew */
       fprintf(stderr, "jpeer: the variable %s is not kept: only values and objects are\n", name);
     return;
   }

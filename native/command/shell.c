@@ -177,7 +177,8 @@ static bool run_source(struct shell *shell, const char *file, struct text source
     report_failure(shell, failure);
   if (shell->command->peer != NULL)
     jp_peer_await_output(shell->command->peer);
-  jp_client_flush(shell->command->client); /* what no variable holds is released now */
+  if (shell->files == 0)
+    evaluator_release_rest(shell->command->evaluator);
   if (shell->shows_time)
     fprintf(stderr, "%.1f ms, %zu round trips\n", (double)(clock_now_ns() - begin_ns) / 1e6,
             evaluator_round_trips(shell->command->evaluator) - trips);

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 from support.certificates import Servers
+from support.clients import HttpClient
 from support.peer import BINARY, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, kill_after, run_to_end
 from support.peer_case import PeerCase, allow
 from support.tls_proxy import TlsProxy
@@ -533,6 +534,33 @@ class Sessions(CommandCase):
         self.in_session("call", "k = new ArrayList(); u = new java.lang.ref.WeakReference(k); k")
         run_to_end("end", "w", env=self.own)
         self.assert_prints("0\n", "call", "0")
+
+    def test_the_peer_holds_what_variables_hold_and_nothing_else(self):
+        stream = "IntStream.range(0, 5000).boxed().map(i -> new fixtures.Point(i, i)).iterator()"
+        for number, (words, objects) in enumerate((
+                (["call", "x = new Object(); y = x; new ArrayList(); 5"], 1),
+                (["call", "for (p : [new Object(), new Object()]) q = p; new Object().hashCode()"], 1),
+                (["call", f"for (p : {stream}) {{ if (p.x() == 3) break }}; 5"], 0),
+                (["call", "f = i -> new ArrayList([i]); [1, 2].stream().map(f).collect(Collectors.toList()).size()"], 0),
+                (["call", "try { new ArrayList().get(5) } catch (e) { e.getMessage() }"], 0),
+                (["call", "try { throw new Error() } catch (Exception e) { 5 }"], 0),
+                (["call", "o = new Object(); Integer.parseInt(\"x\")"], 1),
+                (["call", "g = () -> { h = n -> n < 1 ? new Object() : h(n - 1); h(2) }; g(); g(); 5"], 0),
+                (["call", "new ArrayList([new Object(), [new Object()]])"], 1),
+                (["call", "--json", "[new Object()].stream()"], 1),
+                (["call", "--table", "List.of(new fixtures.Point(1, 2))"], 1),
+                (["each", stream], 1),
+                (["each", "--ndjson", "List.of(new Object())"], 1),
+                (["call", "a = new Object[2]; a[0] = new Object(); a[0].hashCode(); m = Map.of(1, new Object()); m[1] == null"], 2),
+                (["shell", "-e", "z = [1]\nz = 5\n[new Object()]\n_ = 5"], 0),
+        )):
+            with self.subTest(words):
+                self.command(words[0], "-s", f"w{number}", *words[1:], env=self.own)
+                file = Path(self.own["XDG_RUNTIME_DIR"], "jpeer", "sessions", f"w{number}")
+                with HttpClient(self.peer, peer_id=json.loads(file.read_text(encoding="utf-8"))["session"]) as client:
+                    counted = lambda client=client: json.loads(client.control("stats")["value"])["objects"]
+                    eventually(lambda: counted() <= objects, lambda: f"{objects} objects, not {counted()}", 5)
+                    self.assertEqual(counted(), objects)
 
     def test_a_session_of_a_peer_that_has_ended(self):
         with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
