@@ -331,6 +331,30 @@ class Output(CommandCase):
                                peer=peer)
         self.assert_fails_with(3, "method: \"<init>\", action: ALLOW}", "call", "new ArrayList()", peer=peer)
 
+    def test_exit_statuses_by_command(self):
+        here = self.peer.address("ws")
+        denied = self.start_with(allow("java.lang.Math")).address("ws")
+        gone = "ws+unix:/no/such/socket"
+        slow = "Thread.sleep(60000)"
+        named = ("call", "each", "describe", "shell")  # they take a word
+        for status, url, options, words in (
+                (1, here, [], {"call": ["1 / 0"], "each": ["5"], "describe": ["no.such.Name"], "shell": ["-e", "throw new Error()"],
+                               "cancel": ["1"]}),
+                (2, here, ["--nope"], dict.fromkeys(named, ["1"])),
+                (2, here, [], {"call": ["1 +"], "each": [], "describe": [], "shell": ["-e", "1 +"], "ls": ["a", "b"], "ping": ["x"],
+                               "cancel": ["x"], "rpc": ["x"]}),
+                (3, denied, [], {"call": ["System.exit(1)"], "each": ["System.getenv()"], "describe": ["java.lang.System"],
+                                 "shell": ["-e", "System.exit(1)"], "gc": []}),
+                (4, gone, [], {**dict.fromkeys(named[:3], ["1"]), "shell": ["-e", "1"],
+                               **dict.fromkeys(("ls", "ping", "stats", "gc", "calls", "rpc"), [])}),
+                (5, here, ["--timeout", "50ms"], {"call": [slow], "each": [slow], "describe": [slow], "shell": ["-e", slow]}),
+        ):
+            for name, more in words.items():
+                with self.subTest(name, status=status):
+                    done = run_to_end(name, "-u", url, *options, *more)
+                    self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+                    self.assertNotEqual(done.stderr, "")
+
     def test_ctrl_c_cancels_the_call_in_java(self):
         begun = "cmd.sleeping"
         program = (f"System.setProperty(\"{begun}\", Thread.currentThread().getName())\nThread.sleep(60000)")
