@@ -1,11 +1,13 @@
 #include "command/command.h"
 
+#include "base/clock.h"
 #include "client/client_sessions.h"
 #include "client/transports/client_url.h"
 #include "command/peers.h"
 #include "command/session_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -367,6 +369,27 @@ static const int exit_of_failure[] = {
     [FAILURE_PRINTED] = COMMAND_GOOD,
     [FAILURE_MEMORY] = COMMAND_FAILED,
 };
+
+void command_show_progress(struct progress *progress, size_t count)
+{
+  enum { FIRST_MS = 1000, NEXT_MS = 200 };
+  const int64_t now_ms = clock_now_ms();
+  if (progress->begin_ms == 0)
+    progress->begin_ms = now_ms;
+  bool is_due = progress->shown_ms == 0 ? now_ms - progress->begin_ms >= FIRST_MS
+                                        : now_ms - progress->shown_ms >= NEXT_MS;
+  if (!is_due || isatty(STDERR_FILENO) != 1)
+    return;
+  progress->shown_ms = now_ms;
+  fprintf(stderr, "\r%zu elements, %" PRId64 " s", count, (now_ms - progress->begin_ms) / 1000);
+}
+
+void command_end_progress(struct progress *progress)
+{
+  if (progress->shown_ms != 0)
+    fputs("\r\033[K", stderr);
+  *progress = (struct progress){0};
+}
 
 int command_flush_output(const struct command *command)
 {

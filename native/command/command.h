@@ -133,6 +133,14 @@ int command_report_status(const struct command *command, enum jp_client_status s
 /* Prints why the evaluator's last request failed, if the connection, the time or the user has ended it: what is shown would
  * be wrong. COMMAND_GOOD: it did not fail, or Java threw, or the policy denies it: what is shown is without its answer. */
 int command_report_lost(const struct command *command);
+/* A line on stderr that counts the elements of a long transfer, from a second on, if stderr is a terminal; all zero: not begun.
+ * Its end removes the line. */
+struct progress {
+  int64_t begin_ms;
+  int64_t shown_ms; /* 0: not yet */
+};
+void command_show_progress(struct progress *progress, size_t count);
+void command_end_progress(struct progress *progress);
 /* Writes what stdout has buffered. An error is printed, and COMMAND_FAILED returned, unless it is the end of the pipe, whose
  * reader has what it wanted: command_pipe_has_ended then. */
 int command_flush_output(const struct command *command);

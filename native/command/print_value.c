@@ -222,16 +222,19 @@ static bool append_json_elements(struct command *command, const struct value *ob
                                  struct buffer *out, const struct failure **failure)
 {
   struct fetch fetch;
+  struct progress progress = {0};
   size_t count = 0;
   bool is_good = true;
   fetch_begin(&fetch, command->evaluator, object, FETCH_PLAIN);
   buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
   while (is_good && !fetch.is_done) {
+    command_show_progress(&progress, fetch.count);
     is_good = fetch_page(&fetch, JSON_PAGE, failure);
     if (is_good)
       append_json_page(out, fetch.elements, shape, &count);
   }
   buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
+  command_end_progress(&progress);
   fetch_end(&fetch);
   return is_good;
 }

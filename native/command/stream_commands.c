@@ -82,6 +82,7 @@ int command_print_elements(struct command *command, struct value *object)
 {
   const bool is_plain = command->options.json || command->options.ndjson;
   struct value_pool pool = {0};
+  struct progress progress = {0};
   struct fetch fetch;
   size_t page = 1;
   bool is_written = true;
@@ -90,7 +91,10 @@ int command_print_elements(struct command *command, struct value *object)
   while (code == COMMAND_GOOD && !fetch.is_done && is_written) {
     const struct failure *failure;
     int64_t begin_ms = clock_now_ms();
+    if (!command->is_terminal) /* else the elements themselves show it */
+      command_show_progress(&progress, fetch.count);
     if (!fetch_page(&fetch, page, &failure)) {
+      command_end_progress(&progress);
       code = command_pipe_has_ended() ? COMMAND_GOOD : command_report(command, failure, TEXT_ABSENT);
       break;
     }
@@ -104,6 +108,7 @@ int command_print_elements(struct command *command, struct value *object)
     value_pool_drain(&pool, 0);
   }
   const bool is_done = fetch.is_done;
+  command_end_progress(&progress);
   fetch_end(&fetch);
   value_pool_fini(&pool);
   if (!is_done) {

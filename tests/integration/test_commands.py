@@ -476,6 +476,15 @@ class Streams(CommandCase):
         process.stderr.close()
         self.peer.await_stdout("cmd.closed")
 
+    def test_a_terminal_shows_the_progress_of_a_long_transfer(self):
+        parent, child = pty.openpty()
+        done = subprocess.run([BINARY, "each", "-u", self.peer.address("ws"), "IntStream.range(0, 50).peek(i -> Thread.sleep(40))"],
+                              stdout=subprocess.PIPE, stderr=child, text=True, env=environment(leaks=True), timeout=START_SECONDS)
+        os.close(child)
+        self.assertEqual((done.returncode, done.stdout.split()), (0, [str(i) for i in range(50)]))
+        self.assertRegex(os.read(parent, 10000), rb"^\r\d+ elements, 1 s(?s:.*)\r\x1b\[K$")
+        os.close(parent)
+
     def test_watch_repeats(self):
         process = subprocess.Popen([BINARY, "call", "--watch", "10ms", "-u", self.peer.address("ws"), "System.nanoTime()"],
                                    env=environment(), stdout=subprocess.PIPE, text=True)
