@@ -12,6 +12,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -280,6 +282,7 @@ bool command_print_manual(const char *name)
 /* ---- Ctrl-C ---- */
 
 static volatile sig_atomic_t interrupts;
+static int interrupt_event = -1; /* readable after an interrupt, whichever thread has got the signal */
 static bool survives_interrupts; /* the shell */
 
 enum pipe_state { PIPE_UNWATCHED, PIPE_WATCHED, PIPE_ENDED };
@@ -288,9 +291,13 @@ static enum pipe_state output_pipe;
 /* The first one ends the wait, and with it the call in Java; the second one ends the program. */
 static void count_interrupt(int number)
 {
+  const uint64_t one = 1;
+  const int fault = errno;
   (void)number;
   if (++interrupts > 1 && !survives_interrupts)
     _exit(COMMAND_INTERRUPTED);
+  (void)!write(interrupt_event, &one, sizeof one);
+  errno = fault;
 }
 
 static bool has_no_reader(int descriptor)
@@ -314,8 +321,26 @@ bool command_is_interrupted(void)
 
 void command_forget_interrupt(void)
 {
+  uint64_t count;
+  (void)!read(interrupt_event, &count, sizeof count);
   interrupts = 0;
   output_pipe = PIPE_UNWATCHED;
+}
+
+int command_poll(struct pollfd *fds, size_t count, int timeout_ms)
+{
+  struct pollfd all[COMMAND_POLL_MAX + 1];
+  if (count > 0)
+    memcpy(all, fds, count * sizeof *fds);
+  all[count] = (struct pollfd){.fd = interrupt_event, .events = POLLIN};
+  int ready = poll(all, (nfds_t)count + 1, timeout_ms);
+  if (count > 0)
+    memcpy(fds, all, count * sizeof *fds);
+  if (ready > 0 && all[count].revents != 0) {
+    errno = EINTR;
+    return -1;
+  }
+  return ready;
 }
 
 void command_watch_pipe(void)
@@ -339,6 +364,7 @@ static void handle_signals(void)
 {
   struct sigaction interrupt = {.sa_handler = count_interrupt};
   struct sigaction end_of_pipe = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+  interrupt_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); /* -1: Ctrl-C is seen at the end of a wait */
   sigemptyset(&interrupt.sa_mask);
   sigemptyset(&end_of_pipe.sa_mask);
   (void)sigaction(SIGINT, &interrupt, NULL);
@@ -799,10 +825,8 @@ static int repeat_command(struct command *command, int (*run)(struct command *co
     free(last);
     last = shown;
     last_length = length;
-    const struct timespec pause = {.tv_sec = command->options.watch_ms / 1000,
-                                   .tv_nsec = command->options.watch_ms % 1000 * 1000000};
     if (code == COMMAND_GOOD && !command_pipe_has_ended())
-      nanosleep(&pause, NULL); /* Ctrl-C ends it */
+      (void)command_poll(NULL, 0, (int)command->options.watch_ms);
   }
   free(last);
   return code != COMMAND_GOOD || command_pipe_has_ended() ? code : COMMAND_INTERRUPTED;

@@ -8,6 +8,8 @@
 #include "base/options.h"
 #include "command/evaluator.h"
 
+#include <poll.h>
+
 /* docs/command-line.md, "Output". */
 enum command_exit {
   COMMAND_GOOD = 0,
@@ -151,6 +153,9 @@ struct jp_client_config command_client_config(const struct command *command);
 bool command_is_interrupted(void);
 /* A Ctrl-C that was obeyed does not end what follows. */
 void command_forget_interrupt(void);
+enum { COMMAND_POLL_MAX = 4 };
+/* As poll, of at most COMMAND_POLL_MAX descriptors; Ctrl-C ends the wait, also if it came before: -1 and EINTR. */
+int command_poll(struct pollfd *fds, size_t count, int timeout_ms);
 /* From now on the end of the pipe that stdout is interrupts, too. */
 void command_watch_pipe(void);
 bool command_pipe_has_ended(void);

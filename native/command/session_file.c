@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 64 << 20, PING_MS = 10000, END_MS = 5000 };
+enum { FILE_MAX = 64 << 20, PING_MS = 10000, END_MS = 5000, LOCK_PAUSE_MS = 20 };
 
 struct session_file {
   const char *name;
@@ -73,7 +73,13 @@ static bool lock_file(const struct command *command, const struct session_file *
     return true;
   if (errno == EWOULDBLOCK)
     fprintf(stderr, "jpeer %s: waits for another command of the session %s\n", command->name, file->name);
-  return errno == EWOULDBLOCK && flock(file->file, LOCK_EX) == 0;
+  while (errno == EWOULDBLOCK) {
+    if (command_poll(NULL, 0, LOCK_PAUSE_MS) < 0)
+      return false;
+    if (flock(file->file, LOCK_EX | LOCK_NB) == 0)
+      return true;
+  }
+  return false;
 }
 
 /* The content, in the arena. data NULL: it cannot be read. */
@@ -116,6 +122,8 @@ int session_file_open(const struct command *command, const char *name, struct se
       close(file->file);
     file->file = open(file->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file->file < 0 || !lock_file(command, file) || fstat(file->file, &found) != 0) {
+      if (command_is_interrupted())
+        return COMMAND_INTERRUPTED;
       fprintf(stderr, "jpeer %s: cannot open %s: %s\n", command->name, file->path, strerror(errno));
       return COMMAND_FAILED;
     }

@@ -264,7 +264,7 @@ static enum jp_client_status pass_messages(struct relay *relay, int timeout_ms, 
       {.fd = transport->kind->descriptor(transport),
        .events = (short)(POLLIN | (transport->kind->wants_to_write(transport) ? POLLOUT : 0))},
       {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN}};
-  int ready = transport->kind->has_input(transport) ? 1 : poll(fds, 2, timeout_ms);
+  int ready = transport->kind->has_input(transport) ? 1 : command_poll(fds, 2, timeout_ms);
   *is_timed_out = ready == 0;
   if (ready < 0)
     return JP_CLIENT_OK; /* a signal */

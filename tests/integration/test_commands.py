@@ -625,6 +625,11 @@ class Sessions(CommandCase):
         wanted = "jpeer call: waits for another command of the session w\n"
         eventually(lambda: Path(errors.name).read_text(encoding="utf-8") == wanted, "the second command waits")
         self.assertEqual(run_to_end("sessions", env=self.own).returncode, 0)
+        third = begin("x")
+        eventually(lambda: Path(errors.name).read_text(encoding="utf-8") == 2 * wanted, "the third command waits")
+        third.send_signal(signal.SIGINT)
+        self.assertEqual(third.communicate(timeout=START_SECONDS)[0], "")
+        self.assertEqual(third.returncode, 130)
         self.command("call", "System.setProperty(\"cmd.go\", \"1\")")
         self.assertEqual(first.communicate(timeout=START_SECONDS)[0], "")
         self.assertEqual(second.communicate(timeout=START_SECONDS)[0], "7\n")
