@@ -252,22 +252,35 @@ bool evaluator_request(struct evaluator *ev, const struct jp_request *request, s
   return false;
 }
 
-/* Sends the requests as steps; the caller destroys the chain. */
-static struct jp_chain *send_questions(struct evaluator *ev, const struct jp_request *requests, size_t count,
-                                       bool *is_answered)
+/* Receives the answer of a question; NULL: there is none. False: no memory. */
+typedef bool take_answer(void *target, size_t index, const struct jp_answer *answer);
+
+/* Sends the requests as the steps of chains. An error is an answer, too: evaluator_failure has the first one. False: no
+ * answer arrived, or there is no memory. */
+static bool ask(struct evaluator *ev, const struct jp_request *requests, size_t count, take_answer *take,
+                void *target)
 {
-  struct jp_client_error error;
+  enum { STEPS_MAX = 500 };
+  bool is_good = true;
   char name[24];
-  struct jp_chain *chain = jp_chain_create(ev->config.client);
-  for (size_t i = 0; i < count; i++)
-    jp_chain_request(chain, chain_name_step(i, name), &requests[i]);
-  ev->round_trips++;
-  enum jp_client_status status = jp_chain_send(chain, ev->config.timeout_ms, &error);
-  *is_answered = status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
   failure_clear(&ev->failure);
-  if (status != JP_CLIENT_OK)
-    failure_set(&ev->failure, status, &error, jp_chain_failure(chain), ev->config.verbose);
-  return chain;
+  for (size_t from = 0; is_good && from < count; from += STEPS_MAX) {
+    const size_t steps = count - from < STEPS_MAX ? count - from : STEPS_MAX;
+    struct jp_client_error error;
+    struct jp_chain *chain = jp_chain_create(ev->config.client);
+    for (size_t i = 0; i < steps; i++)
+      jp_chain_request(chain, chain_name_step(i, name), &requests[from + i]);
+    ev->round_trips++;
+    enum jp_client_status status = jp_chain_send(chain, ev->config.timeout_ms, &error);
+    is_good = status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
+    if (status != JP_CLIENT_OK && (!is_good || ev->failure.kind == FAILURE_NONE))
+      failure_set(&ev->failure, status, &error, jp_chain_failure(chain), ev->config.verbose);
+    for (size_t i = 0; is_good && i < steps; i++)
+      is_good = take(target, from + i, jp_chain_answer(chain, chain_name_step(i, name))) ||
+                evaluator_fail_memory(ev) != NULL;
+    jp_chain_destroy(chain);
+  }
+  return is_good;
 }
 
 const struct failure *evaluator_failure(const struct evaluator *ev)
@@ -275,32 +288,54 @@ const struct failure *evaluator_failure(const struct evaluator *ev)
   return &ev->failure;
 }
 
+static bool take_truth(void *target, size_t index, const struct jp_answer *answer)
+{
+  bool *truths = target;
+  (void)jp_answer_boolean(answer, &truths[index]);
+  return true;
+}
+
 bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size_t count, bool *truths)
 {
-  char name[24];
-  bool is_answered;
-  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
-  for (size_t i = 0; i < count; i++) {
-    truths[i] = false;
-    (void)jp_answer_boolean(jp_chain_answer(chain, chain_name_step(i, name)), &truths[i]);
-  }
-  jp_chain_destroy(chain);
-  return is_answered;
+  memset(truths, 0, count * sizeof *truths);
+  return ask(ev, requests, count, take_truth, truths);
+}
+
+static bool take_text(void *target, size_t index, const struct jp_answer *answer)
+{
+  struct value *const *values = target;
+  struct jp_text text = jp_answer_text(answer);
+  return text.data == NULL || value_set_text(values[index], (struct text){text.data, text.len});
 }
 
 bool evaluator_ask_texts(struct evaluator *ev, const struct jp_request *requests, size_t count,
-                         struct value *const *values)
+                         struct value **values)
 {
-  char name[24];
-  bool is_answered;
-  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
-  for (size_t i = 0; i < count; i++) {
-    struct jp_text text = jp_answer_text(jp_chain_answer(chain, chain_name_step(i, name)));
-    if (text.data != NULL && !value_set_text(values[i], (struct text){text.data, text.len}))
-      is_answered = false;
-  }
-  jp_chain_destroy(chain);
-  return is_answered;
+  return ask(ev, requests, count, take_text, values);
+}
+
+static bool set_error(struct value *value, const struct jp_answer *answer)
+{
+  char shown[300];
+  const char *type = jp_answer_throwable(answer)->type;
+  bool is_denied = jp_answer_error_code(answer) == FAILURE_CODE_DENIED;
+  text_format(shown, sizeof shown, "<%s>", is_denied ? "denied" : type == NULL ? "error" : type);
+  value->kind = VALUE_TEXT;
+  return value_set_text(value, text_of(shown));
+}
+
+static bool take_value(void *target, size_t index, const struct jp_answer *answer)
+{
+  struct value *const *values = target;
+  return answer == NULL ||
+         (jp_answer_kind(answer) == JP_ANSWER_ERROR ? set_error(values[index], answer)
+                                                    : value_set_answer(values[index], answer));
+}
+
+bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                          struct value **values)
+{
+  return ask(ev, requests, count, take_value, values);
 }
 
 size_t evaluator_number_result(struct evaluator *ev, struct value *value)
@@ -319,32 +354,6 @@ size_t evaluator_number_result(struct evaluator *ev, struct value *value)
   bool is_defined = scope_define(ev->globals, text_of(name), value) &&
                     (ref == 0 || hash_index_add(&ev->numbers, ref, (uint32_t)ev->results) == JP_OK);
   return is_defined ? ev->results : 0;
-}
-
-static bool set_error(struct value *value, const struct jp_answer *answer)
-{
-  char shown[300];
-  const char *type = jp_answer_throwable(answer)->type;
-  bool is_denied = jp_answer_error_code(answer) == FAILURE_CODE_DENIED;
-  text_format(shown, sizeof shown, "<%s>", is_denied ? "denied" : type == NULL ? "error" : type);
-  value->kind = VALUE_TEXT;
-  return value_set_text(value, text_of(shown));
-}
-
-bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *requests, size_t count,
-                          struct value *const *values)
-{
-  char name[24];
-  bool is_answered;
-  struct jp_chain *chain = send_questions(ev, requests, count, &is_answered);
-  for (size_t i = 0; i < count; i++) {
-    const struct jp_answer *answer = jp_chain_answer(chain, chain_name_step(i, name));
-    if (answer != NULL && !(jp_answer_kind(answer) == JP_ANSWER_ERROR ? set_error(values[i], answer)
-                                                                      : value_set_answer(values[i], answer)))
-      is_answered = false;
-  }
-  jp_chain_destroy(chain);
-  return is_answered;
 }
 
 bool evaluator_make_object(struct evaluator *ev, struct value **value)

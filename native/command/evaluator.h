@@ -87,19 +87,19 @@ bool evaluator_request(struct evaluator *evaluator, const struct jp_request *req
 /* Why the last request failed, until the next run or request; its kind is FAILURE_NONE if it did not. */
 const struct failure *evaluator_failure(const struct evaluator *evaluator);
 
-/* Sends questions, in one round trip. truths: the boolean answers; false for an error. False: no answer arrived, and
+/* Sends questions, 500 in a round trip. truths: the boolean answers; false for an error. False: no answer arrived, and
  * evaluator_failure says why. */
 bool evaluator_ask(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
                    bool *truths);
 
 /* The same for texts: values[i] gets the text of the answer i; an error leaves it without one. */
 bool evaluator_ask_texts(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
-                         struct value *const *values);
+                         struct value **values);
 
 /* The same for values of the kind VOID, which become what the answers say: an error the TEXT "<CLASS>" of what was thrown,
  * or "<denied>". */
 bool evaluator_ask_values(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
-                          struct value *const *values);
+                          struct value **values);
 
 /* Makes the value "$1", "$2", ... and returns the number; an object that has one keeps it. */
 size_t evaluator_number_result(struct evaluator *evaluator, struct value *value);

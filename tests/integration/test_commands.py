@@ -101,6 +101,8 @@ class Expressions(CommandCase):
             with self.subTest(expression):
                 self.assert_prints(wanted + "\n", "call", expression)
         self.assert_prints("$1 java.util.ArrayList (10) [0, 1, ...]\n", "call", "-n", "2", LIST_OF_TEN)
+        done = self.command("call", "-n", "3000", "IntStream.range(0, 3000).mapToObj(i -> new fixtures.Point(i, i)).collect(Collectors.toList())")
+        self.assertEqual(done.stdout.count("Point[x="), 3000)
 
     def test_statements(self):
         for program, wanted in (
