@@ -639,7 +639,10 @@ static int launch_peer(struct command *command, const struct jp_client_config *c
 /* Without an address: the only peer of this user. */
 static int find_only_peer(struct command *command)
 {
-  struct running_peer *first = peers_list(&command->peers);
+  struct running_peer *first;
+  struct jp_error error;
+  if (peers_list(&command->peers, &first, &error) != JP_OK)
+    fprintf(stderr, "jpeer %s: %s\n", command->name, error.text);
   const char *url = first == NULL ? NULL : peers_choose_address(first);
   if (url != NULL && first->next == NULL) {
     command->options.url = url;
@@ -685,8 +688,9 @@ static void name_peer(struct command *command)
   const char *name = options->jar != NULL ? options->jar : options->url;
   if (command->peer != NULL && options->jar == NULL)
     name = "java";
-  for (const struct running_peer *peer = peers_list(&command->peers); peer != NULL && command->peer == NULL;
-       peer = peer->next) {
+  struct running_peer *first;
+  (void)!peers_list(&command->peers, &first, NULL); /* without it the address is the name */
+  for (const struct running_peer *peer = first; peer != NULL && command->peer == NULL; peer = peer->next) {
     for (const char **address = peer->addresses; *address != NULL; address++) {
       if (strcmp(*address, options->url) == 0)
         name = peer->name.data;
@@ -753,7 +757,8 @@ bool command_open_for_completion(struct command *command, const char *url)
   arena_init(&command->peers);
   buffer_init(&command->printed);
   if (url == NULL) {
-    const struct running_peer *first = peers_list(&command->peers);
+    struct running_peer *first;
+    (void)!peers_list(&command->peers, &first, NULL);
     url = first == NULL || first->next != NULL ? NULL : peers_choose_address(first);
   }
   if (url != NULL && jp_client_open(url, &config, &command->client, &error) == JP_CLIENT_OK)

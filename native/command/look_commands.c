@@ -294,7 +294,13 @@ int command_ps(struct command *command)
   struct buffer out;
   arena_init(&arena);
   buffer_init(&out);
-  struct running_peer *first = peers_list(&arena);
+  struct running_peer *first;
+  struct jp_error error;
+  int code = COMMAND_GOOD;
+  if (peers_list(&arena, &first, &error) != JP_OK) {
+    fprintf(stderr, "jpeer ps: %s\n", error.text);
+    code = COMMAND_FAILED;
+  }
   if (first != NULL && !command->options.json)
     buffer_printf(&out, "%-20s %8s  %-16s  %-36s  %s\n", "NAME", "PID", "SINCE", "UUID", "ADDRESSES");
   for (const struct running_peer *peer = first; peer != NULL; peer = peer->next) {
@@ -324,7 +330,7 @@ int command_ps(struct command *command)
     command_write_text(command, buffer_text(&out));
   buffer_fini(&out);
   arena_fini(&arena);
-  return COMMAND_GOOD;
+  return code;
 }
 
 static struct text member_text(struct arena *arena, struct jp_json call, const char *name)

@@ -57,30 +57,37 @@ static struct running_peer *open_peer(struct arena *arena, const char *path)
   return peer;
 }
 
-struct running_peer *peers_list(struct arena *arena)
+static void insert_peer(struct running_peer **first, struct running_peer *peer)
+{
+  struct running_peer **at = first;
+  while (*at != NULL && (text_order((*at)->name, peer->name) < 0 ||
+                         (text_equal((*at)->name, peer->name) && (*at)->pid < peer->pid)))
+    at = &(*at)->next;
+  peer->next = *at;
+  *at = peer;
+}
+
+enum jp_status peers_list(struct arena *arena, struct running_peer **first, struct jp_error *error)
 {
   char folder[PATH_MAX];
   char path[PATH_MAX + NAME_MAX + 2];
-  struct running_peer *first = NULL;
-  DIR *files = runtime_folder_make(folder, sizeof folder, NULL) == JP_OK ? opendir(folder) : NULL;
+  *first = NULL;
+  enum jp_status status = runtime_folder_make(folder, sizeof folder, error);
+  if (status != JP_OK)
+    return status;
+  DIR *files = opendir(folder);
   if (files == NULL)
-    return NULL;
+    return jp_fail(error, JP_IO, "cannot read %s: %m", folder);
   for (const struct dirent *entry; (entry = readdir(files)) != NULL;) {
     if (!text_ends_with(text_of(entry->d_name), TEXT(".json")))
       continue;
     text_format(path, sizeof path, "%s/%s", folder, entry->d_name);
     struct running_peer *peer = open_peer(arena, path);
-    struct running_peer **at = &first;
-    if (peer == NULL)
-      continue;
-    while (*at != NULL && (text_order((*at)->name, peer->name) < 0 ||
-                           (text_equal((*at)->name, peer->name) && (*at)->pid < peer->pid)))
-      at = &(*at)->next;
-    peer->next = *at;
-    *at = peer;
+    if (peer != NULL)
+      insert_peer(first, peer);
   }
   closedir(files);
-  return first;
+  return JP_OK;
 }
 
 const char *peers_choose_address(const struct running_peer *peer)

@@ -513,6 +513,16 @@ class Running(CommandCase):
         self.assert_fails_with(1, "no call 1 runs", "cancel", "1")
         self.assert_fails_with(2, "takes the number of a call", "cancel", "x")
 
+    def test_a_folder_that_others_can_write_to_is_refused(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
+            Path(folder, "jpeer").mkdir()
+            Path(folder, "jpeer").chmod(0o777)
+            for words, status in ((["ps"], 1), (["call", "1"], 4), (["sessions"], 1), (["call", "-s", "w", "1"], 1)):
+                with self.subTest(words):
+                    done = run_to_end(*words, env=environment(XDG_RUNTIME_DIR=folder))
+                    self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+                    self.assertIn("is not a folder that this user alone can write to", done.stderr)
+
     def test_the_only_peer_of_the_user_is_found(self):
         with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
             own = environment(XDG_RUNTIME_DIR=folder)
