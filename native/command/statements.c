@@ -211,6 +211,44 @@ static enum flow loop_page(struct evaluator *ev, const struct node *node, struct
   return flow;
 }
 
+/* Whether what has no elements is a ResultSet: its rows are. */
+static bool has_rows(struct evaluator *ev, size_t at, struct value *object)
+{
+  struct failure failure = ev->failure;
+  if (failure.code != FAILURE_CODE_PARAMS)
+    return false;
+  failure_init(&ev->failure);
+  struct value *answer = evaluator_test_class(ev, at, object, TEXT("java.sql.ResultSet"));
+  bool is_result_set = answer != NULL && evaluator_know(ev, answer) != NULL && answer->integer != 0;
+  failure_fini(&ev->failure);
+  ev->failure = failure;
+  return is_result_set;
+}
+
+/* The element of each turn is the ResultSet at its next row. */
+static enum flow loop_rows(struct evaluator *ev, const struct node *node, struct value *set,
+                           struct value **value)
+{
+  struct invocation next = {.operation = JP_CALL,
+                            .at = node->first->at,
+                            .type = TEXT("java.sql.ResultSet"),
+                            .member = TEXT("next"),
+                            .receiver = set};
+  enum flow flow = FLOW_NEXT;
+  while (goes_on(flow)) {
+    const size_t mark = ev->pool.count;
+    struct value *has_row = evaluator_invoke(ev, &next);
+    if (has_row == NULL || evaluator_know(ev, has_row) == NULL)
+      return FLOW_FAIL;
+    if (has_row->integer == 0)
+      break;
+    flow = run_turn(ev, node, set, value);
+    if (goes_on(flow))
+      value_pool_drain(&ev->pool, mark);
+  }
+  return flow;
+}
+
 static enum flow loop_object(struct evaluator *ev, const struct node *node, struct value *object,
                              struct value **value)
 {
@@ -221,7 +259,10 @@ static enum flow loop_object(struct evaluator *ev, const struct node *node, stru
   while (goes_on(flow) && !fetch.is_done) {
     if (!evaluator_flush(ev)) {
       flow = FLOW_FAIL;
-    } else if (!fetch_page(&fetch, PAGE, &failure)) {
+    } else if (!fetch_page(&fetch, PAGE, &failure) && has_rows(ev, node->at, object)) {
+      flow = loop_rows(ev, node, object, value);
+      break;
+    } else if (fetch.answer == NULL) {
       ev->failure.at = node->first->at;
       ev->failure.has_place = true;
       flow = FLOW_FAIL;

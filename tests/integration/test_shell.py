@@ -241,6 +241,15 @@ class Scripts(PeerCase):
     def test_arguments_and_the_first_line(self):
         self.assertEqual(self.script("#!/usr/bin/env -S jpeer shell -f\nargs[1] + args.size()\n", "a", "b"), ("b2\n", "", 0))
 
+    def test_a_result_set_is_a_table_and_has_rows(self):
+        rows = """rs = javax.sql.rowset.RowSetProvider.newFactory().createCachedRowSet(); m = new javax.sql.rowset.RowSetMetaDataImpl()
+            m.setColumnCount(2); for (i : [1, 2]) { m.setColumnName(i, "c" + i); m.setColumnLabel(i, "c" + i); m.setColumnType(i, 4) }
+            rs.setMetaData(m); for (i : [3, 4]) { rs.moveToInsertRow(); rs.updateInt(1, i); rs.updateInt(2, i * i); rs.insertRow() }
+            rs.moveToCurrentRow(); rs.beforeFirst(); """
+        done = run_to_end("shell", "-u", self.peer.address("ws"), "--table", "-e",
+                          rows + "s = 0; for (r : rs) s = s + r.getInt(\"c2\"); s; rs.beforeFirst(); rs")
+        self.assertEqual((done.stdout, done.stderr), ("25\n c1 | c2\n----+----\n  3 |  9\n  4 | 16\n(2 rows)\n", ""))
+
     def test_statements_of_the_command_line(self):
         done = run_to_end("shell", "-u", self.peer.address("ws"), "-e", "x = 1; x + 1; \"a\"")
         self.assertEqual((done.stdout, done.stderr, done.returncode), ("2\na\n", "", 0))
