@@ -515,8 +515,10 @@ struct value *evaluator_invoke(struct evaluator *ev, const struct invocation *ca
   request.type = call->type.len == 0 ? NULL : keep_name(ev, call->type);
   request.args = args;
   request.arg_count = call->count;
-  if (is_ready && args == NULL)
-    is_ready = evaluator_fail_memory(ev) != NULL;
+  if (args == NULL) {
+    free(operands);
+    return is_ready ? evaluator_fail_memory(ev) : NULL;
+  }
   for (size_t i = 0; is_ready && i < call->count; i++)
     is_ready = evaluator_make_argument(ev, call->at, operands[i], &args[i]);
   if (is_ready && call->receiver != NULL)

@@ -228,6 +228,11 @@ static const struct {
       .help = "prints time, round trips and the objects that variables hold to stderr",
       .read = option_read_switch,
       AT(time)}},
+    {PS,
+     {.names = {"--jvms"},
+      .help = "also the JVMs of this user that are no peers",
+      .read = option_read_switch,
+      AT(jvms)}},
     {ALL, {.names = {"--help", "-h"}, .help = "shows this", .read = option_read_switch, AT(help)}},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };

@@ -301,6 +301,10 @@ int command_ps(struct command *command)
     fprintf(stderr, "jpeer ps: %s\n", error.text);
     code = COMMAND_FAILED;
   }
+  if (command->options.jvms && !peers_add_jvms(&arena, &first)) {
+    fputs("jpeer ps: out of memory\n", stderr);
+    code = COMMAND_FAILED;
+  }
   if (first != NULL && !command->options.json)
     buffer_printf(&out, "%-20s %8s  %-16s  %-36s  %s\n", "NAME", "PID", "SINCE", "UUID", "ADDRESSES");
   for (const struct running_peer *peer = first; peer != NULL; peer = peer->next) {

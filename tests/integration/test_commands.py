@@ -12,6 +12,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+from support import jdks
 from support.certificates import Servers
 from support.clients import HttpClient
 from support.peer import BINARY, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, kill_after, run_to_end
@@ -512,6 +513,19 @@ class Running(CommandCase):
         process.stderr.close()
         self.assert_fails_with(1, "no call 1 runs", "cancel", "1")
         self.assert_fails_with(2, "takes the number of a call", "cancel", "x")
+
+    def test_jvms_without_a_peer_are_listed(self):
+        java = subprocess.Popen([jdks.homes()[0] / "bin/java", "-cp", FIXTURES, "fixtures.SlowMain", "word"],
+                                stdout=subprocess.DEVNULL, env=environment())
+        self.addCleanup(java.wait)
+        self.addCleanup(java.kill)
+
+        def listed(*options):
+            shown = [json.loads(line) for line in run_to_end("ps", "--json", *options).stdout.splitlines()]
+            return {entry["pid"]: (entry["name"], entry["addresses"]) for entry in shown}
+        eventually(lambda: listed("--jvms").get(java.pid) == ("fixtures.SlowMain", []), "the JVM is listed")
+        self.assertNotIn(java.pid, listed())
+        self.assertEqual(sum(pid == self.peer.process.pid for pid in listed("--jvms")), 1)
 
     def test_a_folder_that_others_can_write_to_is_refused(self):
         with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
