@@ -1,7 +1,7 @@
 #ifndef JPEER_COMMAND_EVALUATOR_STATE_H
 #define JPEER_COMMAND_EVALUATOR_STATE_H
 /*
- * The inside of the evaluator, for its files: batch.c, class_names.c, evaluator.c, expressions.c and statements.c.
+ * The inside of the evaluator, for its files: batch.c, class_names.c, evaluator.c, expressions.c, scopes.c and statements.c.
  *
  * Functions that return a value return NULL, and others false, after they have set the failure; the value belongs to the
  * pool.
@@ -154,6 +154,14 @@ struct value *evaluator_convert(struct evaluator *ev, size_t at, struct value *v
 /* Whether the value is of the class: a boolean, which may be PENDING. */
 struct value *evaluator_test_class(struct evaluator *ev, size_t at, struct value *value, struct text type);
 
+void program_release(struct program *program);
+
+/* For jp_callback_config: context is a struct lambda. */
+void lambda_run_callback(void *context, struct jp_callback_call *call);
+void lambda_end_callback(void *context);
+
+/* ---- scopes.c ---- */
+
 /* NULL: no memory. */
 struct scope *scope_create(struct scope *parent, bool is_turn);
 void scope_release(struct scope *scope);
@@ -163,11 +171,6 @@ bool scope_define(struct scope *scope, struct text name, struct value *value);
 bool scope_drop(struct scope *scope, struct text name);
 void scope_drop_all(struct scope *scope);
 struct variable *evaluator_find_variable(const struct evaluator *ev, struct text name);
-void program_release(struct program *program);
-
-/* For jp_callback_config: context is a struct lambda. */
-void lambda_run_callback(void *context, struct jp_callback_call *call);
-void lambda_end_callback(void *context);
 
 /* ---- statements.c ---- */
 

@@ -127,13 +127,11 @@ static enum flow run_turn(struct evaluator *ev, const struct node *node, struct 
     scope_release(turn);
     return FLOW_FAIL;
   }
-  if (turn == NULL) {
-    (void)evaluator_fail_memory(ev);
-  } else if (node->type.data != NULL && (item = evaluator_convert(ev, node->at, item, node->type)) == NULL) {
-    flow = FLOW_FAIL;
-  } else if (!scope_define(turn, node->name, item)) {
-    (void)evaluator_fail_memory(ev);
-  } else {
+  if (node->type.data != NULL)
+    item = evaluator_convert(ev, node->at, item, node->type);
+  if (item != NULL && (turn == NULL || !scope_define(turn, node->name, item)))
+    item = evaluator_fail_memory(ev);
+  if (item != NULL) {
     ev->scope = turn;
     flow = run_loop_body(ev, node, value);
     ev->scope = outer;
