@@ -104,10 +104,12 @@ int session_file_open(const struct command *command, const char *name, struct se
   struct stat found;
   struct uuid uuid;
   *opened = NULL;
-  if (!is_name(name))
-    return command_fail_usage(
+  if (!is_name(name)) {
+    (void)command_fail_usage(
         command, "a session's name has letters, digits, \".\", \"_\" and \"-\", at most 64: not \"%.*s\"",
         OPTION_SHOWN(name));
+    return COMMAND_USAGE;
+  }
   if (!find_folder(folder, sizeof folder))
     return COMMAND_FAILED;
   struct session_file *file = calloc(1, sizeof *file);
