@@ -284,7 +284,7 @@ static bool make_callback(struct evaluator *ev, size_t at, struct lambda *lambda
   struct jp_callback_config config = {.size = sizeof config,
                                       .has_arity = lambda->node->kind == NODE_LAMBDA,
                                       .function = lambda_run_callback,
-                                      .released = lambda_free,
+                                      .released = lambda_end_callback,
                                       .context = lambda};
   struct jp_client_error error;
   for (const struct node *item = lambda->node->items; item != NULL; item = item->next)
@@ -293,6 +293,7 @@ static bool make_callback(struct evaluator *ev, size_t at, struct lambda *lambda
     if (jp_callback_create(ev->config.client, &config, &lambda->callback, &error) != JP_CLIENT_OK)
       return evaluator_fail(ev, at, "", "%s", error.text) != NULL;
     lambda->holders++;
+    ev->callbacks++;
   }
   *out = jp_callback_argument(lambda->callback);
   return true;
@@ -342,7 +343,6 @@ bool evaluator_make_argument(struct evaluator *ev, size_t at, struct value *valu
     out->as.text.len = strlen(out->as.text.data);
     return true;
   case VALUE_LIST:
-  case VALUE_ENTRY:
     return make_items(ev, at, value, out);
   case VALUE_MAP:
     return make_entries(ev, at, value, out);
@@ -353,6 +353,7 @@ bool evaluator_make_argument(struct evaluator *ev, size_t at, struct value *valu
       return false;
     *out = jp_as_type(value->type, *out);
     return true;
+  case VALUE_ENTRY: /* an item of a list is made an object by evaluate_list */
   case VALUE_VOID:
   case VALUE_CLASS:
   case VALUE_PACKAGE:
@@ -379,7 +380,7 @@ static bool make_instance(struct evaluator *ev, size_t at, struct value *value, 
     return evaluator_fail(ev, at, "", "%s has no members", value_describe(value, words)) != NULL;
   if (!evaluator_make_argument(ev, at, value, out))
     return false;
-  if (value->kind == VALUE_LIST || value->kind == VALUE_ENTRY)
+  if (value->kind == VALUE_LIST)
     out->type = "java.util.ArrayList";
   else if (value->kind == VALUE_MAP)
     out->type = "java.util.LinkedHashMap";
@@ -428,6 +429,66 @@ static struct value *add_step(struct evaluator *ev, size_t at, struct jp_request
   return result;
 }
 
+static bool is_pending(const struct value *value)
+{
+  bool found = value->kind == VALUE_PENDING;
+  for (size_t i = 0; !found && i < value->item_count; i++)
+    found = is_pending(value->items[i]);
+  return found;
+}
+
+static bool has_lambda(const struct value *value)
+{
+  bool found = value->kind == VALUE_LAMBDA;
+  for (size_t i = 0; !found && i < value->item_count; i++)
+    found = has_lambda(value->items[i]);
+  return found;
+}
+
+static bool has_pending_variable(const struct evaluator *ev)
+{
+  for (const struct scope *scope = ev->scope; scope != NULL && ev->batch.count > 0; scope = scope->parent) {
+    for (size_t i = 0; i < scope->count; i++) {
+      if (is_pending(scope->variables[i]->value))
+        return true;
+    }
+  }
+  return false;
+}
+
+/* What Java may call while the batch is sent must not read a variable whose value that batch brings. */
+static bool settle_variables(struct evaluator *ev, struct value *const *operands, size_t count)
+{
+  bool found = false;
+  for (size_t i = 0; !found && i < count; i++)
+    found = has_lambda(operands[i]);
+  return !found || !has_pending_variable(ev) || evaluator_flush(ev);
+}
+
+/* A Map's entry is an object of Java where Java gets it; it does not write through to its Map. */
+struct value *evaluator_make_entry(struct evaluator *ev, size_t at, struct value *value)
+{
+  struct invocation call = {.operation = JP_NEW,
+                            .at = at,
+                            .type = TEXT("java.util.AbstractMap$SimpleImmutableEntry"),
+                            .values = value->items,
+                            .count = value->item_count};
+  return value->kind == VALUE_ENTRY ? evaluator_invoke(ev, &call) : value;
+}
+
+/* Makes the operands of a call values that a request can have. */
+static bool make_operands(struct evaluator *ev, const struct invocation *call, struct value **operands)
+{
+  for (size_t i = 0; i < call->count; i++) {
+    operands[i] = evaluator_make_entry(ev, call->at, call->values[i]);
+    if (operands[i] == NULL)
+      return false;
+  }
+  if (call->receiver != NULL)
+    operands[call->count] = evaluator_make_entry(ev, call->at, call->receiver);
+  return call->receiver == NULL || operands[call->count] != NULL;
+}
+
 static const char *keep_name(struct evaluator *ev, struct text name)
 {
   return arena_printf(&ev->step, "%.*s", TEXT_ARGS(name)).data;
@@ -439,10 +500,10 @@ struct value *evaluator_invoke(struct evaluator *ev, const struct invocation *ca
   struct value **operands = calloc(count + 1, sizeof(struct value *));
   if (operands == NULL)
     return evaluator_fail_memory(ev);
-  for (size_t i = 0; i < call->count; i++)
-    operands[i] = call->values[i];
-  if (call->receiver != NULL)
-    operands[call->count] = call->receiver;
+  if (!make_operands(ev, call, operands) || !settle_variables(ev, operands, count)) {
+    free(operands);
+    return NULL;
+  }
   /* Reading a field of an object has no effect that a failed step before it must prevent. That of a class may run an
    * initialiser, so it waits for calls, but not for other fields. */
   bool is_ready = call->operation == JP_GET && call->receiver != NULL
@@ -454,12 +515,14 @@ struct value *evaluator_invoke(struct evaluator *ev, const struct invocation *ca
   request.type = call->type.len == 0 ? NULL : keep_name(ev, call->type);
   request.args = args;
   request.arg_count = call->count;
-  if (is_ready && args == NULL)
-    is_ready = evaluator_fail_memory(ev) != NULL;
+  if (args == NULL) {
+    free(operands);
+    return is_ready ? evaluator_fail_memory(ev) : NULL;
+  }
   for (size_t i = 0; is_ready && i < call->count; i++)
-    is_ready = evaluator_make_argument(ev, call->at, call->values[i], &args[i]);
+    is_ready = evaluator_make_argument(ev, call->at, operands[i], &args[i]);
   if (is_ready && call->receiver != NULL)
-    is_ready = make_instance(ev, call->at, call->receiver, &request.type, &request.instance);
+    is_ready = make_instance(ev, call->at, operands[call->count], &request.type, &request.instance);
   struct value *result = is_ready ? add_step(ev, call->at, &request, operands, count) : NULL;
   arena_reset(&ev->step);
   free(operands);

@@ -1,15 +1,19 @@
 #include "command/command.h"
 
+#include "base/clock.h"
 #include "client/client_sessions.h"
 #include "client/transports/client_url.h"
 #include "command/peers.h"
 #include "command/session_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -224,6 +228,11 @@ static const struct {
       .help = "prints time, round trips and the objects that variables hold to stderr",
       .read = option_read_switch,
       AT(time)}},
+    {PS,
+     {.names = {"--jvms"},
+      .help = "also the JVMs of this user that are no peers",
+      .read = option_read_switch,
+      AT(jvms)}},
     {ALL, {.names = {"--help", "-h"}, .help = "shows this", .read = option_read_switch, AT(help)}},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -278,6 +287,7 @@ bool command_print_manual(const char *name)
 /* ---- Ctrl-C ---- */
 
 static volatile sig_atomic_t interrupts;
+static int interrupt_event = -1; /* readable after an interrupt, whichever thread has got the signal */
 static bool survives_interrupts; /* the shell */
 
 enum pipe_state { PIPE_UNWATCHED, PIPE_WATCHED, PIPE_ENDED };
@@ -286,16 +296,25 @@ static enum pipe_state output_pipe;
 /* The first one ends the wait, and with it the call in Java; the second one ends the program. */
 static void count_interrupt(int number)
 {
+  const uint64_t one = 1;
+  const int fault = errno;
   (void)number;
   if (++interrupts > 1 && !survives_interrupts)
     _exit(COMMAND_INTERRUPTED);
+  (void)!write(interrupt_event, &one, sizeof one);
+  errno = fault;
+}
+
+static bool has_no_reader(int descriptor)
+{
+  struct pollfd output = {.fd = descriptor};
+  return poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
 }
 
 static bool is_interrupted(void *context)
 {
   (void)context;
-  struct pollfd output = {.fd = STDOUT_FILENO};
-  if (output_pipe == PIPE_WATCHED && poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+  if (output_pipe == PIPE_WATCHED && has_no_reader(STDOUT_FILENO))
     output_pipe = PIPE_ENDED;
   return interrupts > 0 || output_pipe == PIPE_ENDED;
 }
@@ -307,8 +326,26 @@ bool command_is_interrupted(void)
 
 void command_forget_interrupt(void)
 {
+  uint64_t count;
+  (void)!read(interrupt_event, &count, sizeof count);
   interrupts = 0;
   output_pipe = PIPE_UNWATCHED;
+}
+
+int command_poll(struct pollfd *fds, size_t count, int timeout_ms)
+{
+  struct pollfd all[COMMAND_POLL_MAX + 1];
+  if (count > 0)
+    memcpy(all, fds, count * sizeof *fds);
+  all[count] = (struct pollfd){.fd = interrupt_event, .events = POLLIN};
+  int ready = poll(all, (nfds_t)count + 1, timeout_ms);
+  if (count > 0)
+    memcpy(fds, all, count * sizeof *fds);
+  if (ready > 0 && all[count].revents != 0) {
+    errno = EINTR;
+    return -1;
+  }
+  return ready;
 }
 
 void command_watch_pipe(void)
@@ -321,12 +358,22 @@ bool command_pipe_has_ended(void)
   return output_pipe == PIPE_ENDED;
 }
 
-static void handle_interrupts(void)
+/* The end of a pipe is seen where it is written to. */
+static void pass_over(int number)
 {
-  struct sigaction action = {.sa_handler = count_interrupt};
-  sigemptyset(&action.sa_mask);
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)signal(SIGPIPE, SIG_IGN); /* the end of a pipe is seen where it is written to */
+  (void)number;
+}
+
+/* Handlers, also where a signal could be ignored: the programs that the shell runs begin with the standard actions then. */
+static void handle_signals(void)
+{
+  struct sigaction interrupt = {.sa_handler = count_interrupt};
+  struct sigaction end_of_pipe = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+  interrupt_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); /* -1: Ctrl-C is seen at the end of a wait */
+  sigemptyset(&interrupt.sa_mask);
+  sigemptyset(&end_of_pipe.sa_mask);
+  (void)sigaction(SIGINT, &interrupt, NULL);
+  (void)sigaction(SIGPIPE, &end_of_pipe, NULL);
 }
 
 /* ---- errors ---- */
@@ -353,6 +400,42 @@ static const int exit_of_failure[] = {
     [FAILURE_PRINTED] = COMMAND_GOOD,
     [FAILURE_MEMORY] = COMMAND_FAILED,
 };
+
+void command_show_progress(struct progress *progress, size_t count)
+{
+  enum { FIRST_MS = 1000, NEXT_MS = 200 };
+  const int64_t now_ms = clock_now_ms();
+  if (progress->begin_ms == 0)
+    progress->begin_ms = now_ms;
+  bool is_due = progress->shown_ms == 0 ? now_ms - progress->begin_ms >= FIRST_MS
+                                        : now_ms - progress->shown_ms >= NEXT_MS;
+  if (!is_due || isatty(STDERR_FILENO) != 1)
+    return;
+  progress->shown_ms = now_ms;
+  fprintf(stderr, "\r%zu elements, %" PRId64 " s", count, (now_ms - progress->begin_ms) / 1000);
+}
+
+void command_end_progress(struct progress *progress)
+{
+  if (progress->shown_ms != 0)
+    fputs("\r\033[K", stderr);
+  *progress = (struct progress){0};
+}
+
+int command_flush_output(const struct command *command)
+{
+  errno = EIO; /* of a write before, whose reason is not known any more */
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return COMMAND_GOOD;
+  const int fault = errno;
+  clearerr(stdout);
+  if (has_no_reader(fileno(stdout))) {
+    output_pipe = PIPE_ENDED;
+    return COMMAND_GOOD;
+  }
+  fprintf(stderr, "jpeer %s: cannot write the output: %s\n", command->name, strerror(fault));
+  return COMMAND_FAILED;
+}
 
 /* A text for a POSIX shell, in single quotes. */
 static void append_quoted(struct buffer *out, struct text word)
@@ -450,16 +533,31 @@ int command_report(const struct command *command, const struct failure *failure,
   return exit_of_failure[failure->kind];
 }
 
+int command_report_lost(const struct command *command)
+{
+  const struct failure *failure = evaluator_failure(command->evaluator);
+  if (failure->kind == FAILURE_NONE || failure->kind == FAILURE_THROWN || failure->kind == FAILURE_DENIED)
+    return COMMAND_GOOD;
+  return command_report(command, failure, TEXT_ABSENT);
+}
+
 /* ---- the peer ---- */
+
+int command_report_status(const struct command *command, enum jp_client_status status,
+                          const struct jp_client_error *error, const struct jp_answer *answer)
+{
+  struct failure failure;
+  failure_init(&failure);
+  failure_set(&failure, status, error, answer, command->options.verbose);
+  int code = command_report(command, &failure, TEXT_ABSENT);
+  failure_fini(&failure);
+  return code;
+}
 
 static int fail_connection(const struct command *command, enum jp_client_status status,
                            const struct jp_client_error *error)
 {
-  struct failure failure;
-  failure_init(&failure);
-  failure_set(&failure, status, error, NULL, false);
-  int code = command_report(command, &failure, TEXT_ABSENT);
-  failure_fini(&failure);
+  int code = command_report_status(command, status, error, NULL);
   return status == JP_CLIENT_INVALID ? COMMAND_USAGE : code == COMMAND_INTERRUPTED ? code : COMMAND_UNREACHED;
 }
 
@@ -546,7 +644,10 @@ static int launch_peer(struct command *command, const struct jp_client_config *c
 /* Without an address: the only peer of this user. */
 static int find_only_peer(struct command *command)
 {
-  struct running_peer *first = peers_list(&command->peers);
+  struct running_peer *first;
+  struct jp_error error;
+  if (peers_list(&command->peers, &first, &error) != JP_OK)
+    fprintf(stderr, "jpeer %s: %s\n", command->name, error.text);
   const char *url = first == NULL ? NULL : peers_choose_address(first);
   if (url != NULL && first->next == NULL) {
     command->options.url = url;
@@ -592,8 +693,9 @@ static void name_peer(struct command *command)
   const char *name = options->jar != NULL ? options->jar : options->url;
   if (command->peer != NULL && options->jar == NULL)
     name = "java";
-  for (const struct running_peer *peer = peers_list(&command->peers); peer != NULL && command->peer == NULL;
-       peer = peer->next) {
+  struct running_peer *first;
+  (void)!peers_list(&command->peers, &first, NULL); /* without it the address is the name */
+  for (const struct running_peer *peer = first; peer != NULL && command->peer == NULL; peer = peer->next) {
     for (const char **address = peer->addresses; *address != NULL; address++) {
       if (strcmp(*address, options->url) == 0)
         name = peer->name.data;
@@ -618,11 +720,11 @@ static struct evaluator *create_evaluator(struct command *command)
 
 static void leave_peer(struct command *command)
 {
-  evaluator_destroy(command->evaluator);
   if (command->peer != NULL)
     (void)jp_peer_stop(command->peer, 5000);
   else
     jp_client_close(command->client);
+  evaluator_destroy(command->evaluator);
 }
 
 int command_open_peer(struct command *command, const char *url)
@@ -660,7 +762,8 @@ bool command_open_for_completion(struct command *command, const char *url)
   arena_init(&command->peers);
   buffer_init(&command->printed);
   if (url == NULL) {
-    const struct running_peer *first = peers_list(&command->peers);
+    struct running_peer *first;
+    (void)!peers_list(&command->peers, &first, NULL);
     url = first == NULL || first->next != NULL ? NULL : peers_choose_address(first);
   }
   if (url != NULL && jp_client_open(url, &config, &command->client, &error) == JP_CLIENT_OK)
@@ -692,7 +795,6 @@ static void print_watched(const struct command *command, struct text shown, stru
   if (!command->is_terminal) {
     if (!text_equal(shown, last))
       fwrite(shown.data, 1, shown.len, stdout);
-    fflush(stdout);
     return;
   }
   fputs("\033[H\033[2J", stdout);
@@ -705,7 +807,6 @@ static void print_watched(const struct command *command, struct text shown, stru
     printf("%s%.*s%s\n", is_changed ? "\033[7m" : "", TEXT_ARGS(line), is_changed ? "\033[0m" : "");
     at = end + 1;
   }
-  fflush(stdout);
 }
 
 /* Runs it again and again. */
@@ -729,18 +830,16 @@ static int repeat_command(struct command *command, int (*run)(struct command *co
     fclose(stdout);
     stdout = terminal;
     print_watched(command, (struct text){shown, length}, (struct text){last, last_length});
+    if (code == COMMAND_GOOD)
+      code = command_flush_output(command);
     free(last);
     last = shown;
     last_length = length;
-    const struct timespec pause = {.tv_sec = command->options.watch_ms / 1000,
-                                   .tv_nsec = command->options.watch_ms % 1000 * 1000000};
-    if (code == COMMAND_GOOD)
-      nanosleep(&pause, NULL); /* Ctrl-C ends it */
-    if (ferror(stdout))
-      break; /* the pipe has ended */
+    if (code == COMMAND_GOOD && !command_pipe_has_ended())
+      (void)command_poll(NULL, 0, (int)command->options.watch_ms);
   }
   free(last);
-  return code != COMMAND_GOOD ? code : command_is_interrupted() ? COMMAND_INTERRUPTED : COMMAND_GOOD;
+  return code != COMMAND_GOOD || command_pipe_has_ended() ? code : COMMAND_INTERRUPTED;
 }
 
 /* -s NAME: the session's own address counts if none is given. */
@@ -761,13 +860,19 @@ static int open_session(struct command *command)
 }
 
 /* Leaves the session's objects in the peer. */
-static int save_session(struct command *command, int code)
+static void leave_session(struct command *command)
 {
-  int saved = session_file_save(command->session, command, command->options.url);
   client_leave_session(command->client);
   evaluator_destroy(command->evaluator);
   command->client = NULL;
   command->evaluator = NULL;
+}
+
+static int save_session(struct command *command, int code)
+{
+  evaluator_release_rest(command->evaluator);
+  int saved = session_file_save(command->session, command, command->options.url);
+  leave_session(command);
   return code == COMMAND_GOOD ? saved : code;
 }
 
@@ -818,7 +923,11 @@ static int run_with_peer(const struct command_row *row, struct command *command)
     code = COMMAND_FAILED;
   } else {
     if (command->session != NULL)
-      session_file_load(command->session, command);
+      code = session_file_load(command->session, command);
+    if (code != COMMAND_GOOD) {
+      leave_session(command);
+      return code;
+    }
     code = command->options.watch_ms > 0 ? repeat_command(command, row->run) : row->run(command);
     if (command->peer != NULL)
       jp_peer_await_output(command->peer);
@@ -830,10 +939,7 @@ static int run_with_peer(const struct command_row *row, struct command *command)
               evaluator_round_trips(command->evaluator) == 1 ? "" : "s", jp_client_ref_count(command->client),
               jp_client_ref_count(command->client) == 1 ? "" : "s");
   }
-  if (fflush(stdout) != 0 && errno != EPIPE && code == COMMAND_GOOD) {
-    fprintf(stderr, "jpeer %s: cannot write the output: %s\n", row->name, strerror(errno));
-    code = COMMAND_FAILED;
-  }
+  code = code == COMMAND_GOOD ? command_flush_output(command) : code;
   if (command->session != NULL && command->evaluator != NULL)
     return save_session(command, code);
   leave_peer(command);
@@ -876,8 +982,9 @@ static int run_row(const struct command_row *row, char *const *args, size_t arg_
       code = command_fail_usage(&command, "\"%.*s\" is one argument too many",
                                 OPTION_SHOWN(command.words[row->words_max]));
     else {
-      handle_interrupts();
+      handle_signals();
       code = row->needs == NEEDS_NOTHING ? row->run(&command) : run_with_peer(row, &command);
+      code = code == COMMAND_GOOD ? command_flush_output(&command) : code;
     }
   }
   session_file_close(command.session);

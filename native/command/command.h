@@ -8,6 +8,8 @@
 #include "base/options.h"
 #include "command/evaluator.h"
 
+#include <poll.h>
+
 /* docs/command-line.md, "Output". */
 enum command_exit {
   COMMAND_GOOD = 0,
@@ -72,6 +74,7 @@ struct command_options {
   bool verbose;
   bool time;
   bool inherited;
+  bool jvms;
   bool help;
 };
 
@@ -127,6 +130,23 @@ int command_check_call(const struct command *command);
 
 /* Prints what failed, and returns the exit status for it. source: what places of the failure are in; data NULL: none. */
 int command_report(const struct command *command, const struct failure *failure, struct text source);
+/* The same for what a function of the client library returned. answer: its answer, or NULL. */
+int command_report_status(const struct command *command, enum jp_client_status status,
+                          const struct jp_client_error *error, const struct jp_answer *answer);
+/* Prints why the evaluator's last request failed, if the connection, the time or the user has ended it: what is shown would
+ * be wrong. COMMAND_GOOD: it did not fail, or Java threw, or the policy denies it: what is shown is without its answer. */
+int command_report_lost(const struct command *command);
+/* A line on stderr that counts the elements of a long transfer, from a second on, if stderr is a terminal; all zero: not begun.
+ * Its end removes the line. */
+struct progress {
+  int64_t begin_ms;
+  int64_t shown_ms; /* 0: not yet */
+};
+void command_show_progress(struct progress *progress, size_t count);
+void command_end_progress(struct progress *progress);
+/* Writes what stdout has buffered. An error is printed, and COMMAND_FAILED returned, unless it is the end of the pipe, whose
+ * reader has what it wanted: command_pipe_has_ended then. */
+int command_flush_output(const struct command *command);
 /* Prints a usage error, and returns COMMAND_USAGE. */
 int command_fail_usage(const struct command *command, const char *format, ...) JP_PRINTF(2, 3);
 /* The configuration of the command's clients. */
@@ -134,6 +154,9 @@ struct jp_client_config command_client_config(const struct command *command);
 bool command_is_interrupted(void);
 /* A Ctrl-C that was obeyed does not end what follows. */
 void command_forget_interrupt(void);
+enum { COMMAND_POLL_MAX = 4 };
+/* As poll, of at most COMMAND_POLL_MAX descriptors; Ctrl-C ends the wait, also if it came before: -1 and EINTR. */
+int command_poll(struct pollfd *fds, size_t count, int timeout_ms);
 /* From now on the end of the pipe that stdout is interrupts, too. */
 void command_watch_pipe(void);
 bool command_pipe_has_ended(void);

@@ -72,13 +72,6 @@ static void add_candidate(struct completer *completer, struct text item, struct 
     completer->count++;
 }
 
-static struct text read_string(struct arena *arena, struct jp_json json)
-{
-  char *room = arena_alloc(arena, json.text.len + 1);
-  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
-  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
-}
-
 /* ---- names of packages and classes ---- */
 
 /* Adds the names with a prefix. simple: classes by their simple names. Full names are not proposed if an imported class is. */
@@ -88,14 +81,14 @@ static void add_names(struct completer *completer, struct jp_json names, bool si
   bool is_complete = true;
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(names, "packages"));
        !simple && jp_json_next(&cursor, NULL, &item);) {
-    struct text name = read_string(&completer->arena, item);
+    struct text name = value_read_text(&completer->arena, item);
     struct text shown = arena_printf(&completer->arena, "%.*s.", TEXT_ARGS(name));
     if (shown.data != NULL)
       add_candidate(completer, shown, shown);
   }
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(names, "classes"));
        jp_json_next(&cursor, NULL, &item);) {
-    struct text name = read_string(&completer->arena, item);
+    struct text name = value_read_text(&completer->arena, item);
     size_t dot = text_find_last(name, '.');
     if (!simple && has_class)
       continue;
@@ -213,15 +206,15 @@ static struct text write_signature(struct completer *completer, struct jp_json m
   buffer_printf(&out, "%.*s(", TEXT_ARGS(name));
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(method, "parameters"));
        jp_json_next(&cursor, NULL, &parameter);) {
-    struct text type = read_string(&completer->arena, jp_json_member(parameter, "type"));
-    struct text called = read_string(&completer->arena, jp_json_member(parameter, "name"));
+    struct text type = value_read_text(&completer->arena, jp_json_member(parameter, "type"));
+    struct text called = value_read_text(&completer->arena, jp_json_member(parameter, "name"));
     size_t dot = text_find_last(type, '.');
     buffer_printf(&out, "%s%.*s", count++ == 0 ? "" : ", ",
                   TEXT_ARGS(dot == SIZE_MAX ? type : text_slice(type, dot + 1, type.len)));
     if (!text_starts_with(called, TEXT("arg")))
       buffer_printf(&out, " %.*s", TEXT_ARGS(called));
   }
-  struct text returned = read_string(&completer->arena, jp_json_member(method, "returnType"));
+  struct text returned = value_read_text(&completer->arena, jp_json_member(method, "returnType"));
   size_t dot = text_find_last(returned, '.');
   buffer_printf(&out, ") %.*s",
                 TEXT_ARGS(dot == SIZE_MAX ? returned : text_slice(returned, dot + 1, returned.len)));
@@ -240,7 +233,7 @@ static void add_members(struct completer *completer, struct text type, bool is_s
   for (size_t list = 0; list < 2; list++) {
     for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(description, lists[list]));
          jp_json_next(&cursor, NULL, &member);) {
-      struct text name = read_string(&completer->arena, jp_json_member(member, "name"));
+      struct text name = value_read_text(&completer->arena, jp_json_member(member, "name"));
       bool flag = false;
       (void)jp_json_boolean(jp_json_member(member, "isStatic"), &flag);
       if (flag != is_static || !text_starts_with(name, typed))

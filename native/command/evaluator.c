@@ -1,756 +1,424 @@
-/* Expressions. */
+/* The evaluator as others see it: programs, requests and variables. */
 #include "command/evaluator_state.h"
 
-enum { CALLS_DEPTH_MAX = 60 };
-
-/* ---- scopes and programs ---- */
-
-struct scope *scope_create(struct scope *parent, bool is_turn)
+struct evaluator *evaluator_create(const struct evaluator_config *config)
 {
-  struct scope *scope = calloc(1, sizeof *scope);
-  if (scope == NULL)
+  struct evaluator *ev = calloc(1, sizeof *ev);
+  if (ev == NULL)
     return NULL;
-  scope->holders = 1;
-  scope->is_turn = is_turn;
-  scope->parent = parent;
-  if (parent != NULL)
-    parent->holders++;
-  return scope;
-}
-
-void scope_release(struct scope *scope)
-{
-  while (scope != NULL && --scope->holders == 0) {
-    struct scope *parent = scope->parent;
-    while (scope->variables != NULL) {
-      struct variable *variable = scope->variables;
-      scope->variables = variable->next;
-      value_release(variable->value);
-      free(variable);
-    }
-    free(scope);
-    scope = parent;
-  }
-}
-
-static struct variable *find_in(struct scope *scope, struct text name)
-{
-  struct variable *variable = scope->variables;
-  while (variable != NULL && !text_equal(text_of(variable->name), name))
-    variable = variable->next;
-  return variable;
-}
-
-struct variable *evaluator_find_variable(const struct evaluator *ev, struct text name)
-{
-  struct variable *variable = NULL;
-  for (struct scope *scope = ev->scope; scope != NULL && variable == NULL; scope = scope->parent)
-    variable = find_in(scope, name);
-  return variable;
-}
-
-/* False: no memory. */
-bool scope_define(struct scope *scope, struct text name, struct value *value)
-{
-  struct variable *variable = find_in(scope, name);
-  if (variable == NULL) {
-    variable = calloc(1, sizeof *variable + name.len + 1);
-    if (variable == NULL)
-      return false;
-    memcpy(variable->name, name.data, name.len);
-    variable->next = scope->variables;
-    scope->variables = variable;
-  }
-  value_keep(value);
-  value_release(variable->value);
-  variable->value = value;
-  return true;
-}
-
-void program_release(struct program *program)
-{
-  if (program == NULL || --program->holders > 0)
-    return;
-  arena_fini(&program->arena);
-  free(program);
-}
-
-void lambda_free(void *context)
-{
-  struct lambda *lambda = context;
-  if (--lambda->holders > 0)
-    return;
-  scope_release(lambda->scope);
-  program_release(lambda->program);
-  free(lambda);
-}
-
-/* A value does not hold the lambda any more. */
-void lambda_release(struct lambda *lambda)
-{
-  struct jp_callback *callback = lambda->callback;
-  lambda->callback = NULL;
-  if (callback != NULL)
-    jp_callback_release(callback); /* calls free_lambda when Java has released it, too */
-  lambda_free(lambda);
-}
-
-/* ---- expressions ---- */
-
-struct value *evaluator_evaluate_known(struct evaluator *ev, const struct node *node)
-{
-  struct value *value = evaluator_evaluate(ev, node);
-  return value == NULL ? NULL : evaluator_know(ev, value);
-}
-
-static struct value *evaluate_literal(struct evaluator *ev, const struct node *node)
-{
-  switch (node->literal) {
-  case LITERAL_NULL:
-    return evaluator_or_no_memory(ev, value_create(&ev->pool, VALUE_NULL));
-  case LITERAL_BOOLEAN:
-    return evaluator_or_no_memory(ev, value_boolean(&ev->pool, node->integer != 0));
-  case LITERAL_INT:
-    return evaluator_or_no_memory(ev, value_integer(&ev->pool, 'I', node->integer));
-  case LITERAL_LONG:
-    return evaluator_or_no_memory(ev, value_integer(&ev->pool, 'J', node->integer));
-  case LITERAL_CHAR:
-    return evaluator_or_no_memory(ev, value_integer(&ev->pool, 'C', node->integer));
-  case LITERAL_FLOAT:
-    return evaluator_or_no_memory(ev, value_number(&ev->pool, 'F', node->number));
-  case LITERAL_DOUBLE:
-    return evaluator_or_no_memory(ev, value_number(&ev->pool, 'D', node->number));
-  case LITERAL_TEXT:
-    break;
-  }
-  return evaluator_or_no_memory(ev, value_text(&ev->pool, node->text));
-}
-
-static struct value *make_name(struct evaluator *ev, enum value_kind kind, struct text name)
-{
-  struct value *value = value_create(&ev->pool, kind);
-  return evaluator_or_no_memory(ev, value != NULL && value_set_text(value, name) ? value : NULL);
-}
-
-static bool begins_class(struct text name)
-{
-  return name.len > 0 && name.data[0] >= 'A' && name.data[0] <= 'Z';
-}
-
-/* A variable's value, a class, or the beginning of a class's name. */
-static struct value *resolve_name(struct evaluator *ev, const struct node *node)
-{
-  struct variable *variable = evaluator_find_variable(ev, node->name);
-  if (variable != NULL)
-    return variable->value;
-  if (!begins_class(node->name) && class_name_find(ev->classes, node->name) == NULL)
-    return make_name(ev, VALUE_PACKAGE, node->name);
-  struct text full = evaluator_resolve_simple(ev, node->at, node->name);
-  return full.data == NULL ? NULL : make_name(ev, VALUE_CLASS, full);
-}
-
-static struct value *read_field(struct evaluator *ev, size_t at, struct value *object, struct text name)
-{
-  struct invocation get = {.operation = JP_GET, .at = at, .member = name, .type = TEXT("")};
-  if (object->kind == VALUE_CLASS)
-    get.type = object->text;
-  else
-    get.receiver = object;
-  return evaluator_invoke(ev, &get);
-}
-
-static struct value *resolve_member(struct evaluator *ev, const struct node *node, struct value *object)
-{
-  struct text nested;
-  if (object->kind == VALUE_PACKAGE) {
-    struct text full = arena_printf(&ev->names, "%.*s.%.*s", TEXT_ARGS(object->text), TEXT_ARGS(node->name));
-    return full.data == NULL ? evaluator_fail_memory(ev)
-                             : make_name(ev, begins_class(node->name) ? VALUE_CLASS : VALUE_PACKAGE, full);
-  }
-  if (object->kind != VALUE_CLASS)
-    return read_field(ev, node->at, object, node->name);
-  if (text_equal(node->name, TEXT("class"))) {
-    struct value *literal = value_text(&ev->pool, object->text);
-    return evaluator_or_no_memory(
-        ev, literal != NULL && value_set_type(literal, TEXT("java.lang.Class")) ? literal : NULL);
-  }
-  if (!evaluator_find_nested(ev, object->text, node->name, &nested))
-    return NULL;
-  return nested.len > 0 ? make_name(ev, VALUE_CLASS, nested) : read_field(ev, node->at, object, node->name);
-}
-
-/* As evaluate, but the result may be a CLASS or a PACKAGE. */
-struct value *evaluator_resolve_node(struct evaluator *ev, const struct node *node)
-{
-  if (node->kind == NODE_NAME)
-    return resolve_name(ev, node);
-  if (node->kind != NODE_MEMBER)
-    return evaluator_evaluate(ev, node);
-  struct value *object = evaluator_resolve_node(ev, node->first);
-  return object == NULL ? NULL : resolve_member(ev, node, object);
-}
-
-static struct value *evaluate_name(struct evaluator *ev, const struct node *node)
-{
-  struct value *value = evaluator_resolve_node(ev, node);
-  if (value == NULL)
-    return NULL;
-  if (value->kind == VALUE_CLASS)
-    return evaluator_fail(ev, node->at, "", "%.*s is a class: its object is %.*s.class",
-                          TEXT_ARGS(value->text), TEXT_ARGS(node->name));
-  if (value->kind == VALUE_PACKAGE && node->kind == NODE_MEMBER) {
-    /* "a.b.c" without a capital: the field c of the class a.b. */
-    size_t dot = text_find_last(value->text, '.');
-    struct value *owner = make_name(ev, VALUE_CLASS, text_slice(value->text, 0, dot));
-    return owner == NULL ? NULL : read_field(ev, node->at, owner, node->name);
-  }
-  if (value->kind == VALUE_PACKAGE)
-    return evaluator_fail(ev, node->at, "", "there is no variable %.*s", TEXT_ARGS(value->text));
-  return value;
-}
-
-/* Evaluates the items of a list of arguments into *values, an array that the caller frees. */
-static bool evaluate_items(struct evaluator *ev, const struct node *node, struct value ***values,
-                           size_t *count)
-{
-  *count = 0;
-  for (const struct node *item = node->items; item != NULL; item = item->next)
-    ++*count;
-  *values = calloc(*count + 1, sizeof(struct value *));
-  if (*values == NULL)
-    return evaluator_fail_memory(ev) != NULL;
-  size_t at = 0;
-  for (const struct node *item = node->items; item != NULL; item = item->next) {
-    (*values)[at] = evaluator_evaluate(ev, item);
-    if ((*values)[at++] == NULL)
-      return false;
-  }
-  return true;
-}
-
-/* ---- lambdas ---- */
-
-static struct value *make_lambda(struct evaluator *ev, const struct node *node)
-{
-  struct value *value = value_create(&ev->pool, VALUE_LAMBDA);
-  struct lambda *lambda = value == NULL ? NULL : calloc(1, sizeof *lambda);
-  if (lambda == NULL)
-    return evaluator_fail_memory(ev);
-  *lambda = (struct lambda){
-      .evaluator = ev, .holders = 1, .node = node, .program = ev->program, .scope = ev->scope};
-  ev->program->holders++;
-  ev->scope->holders++;
-  value->lambda = lambda;
-  if (node->kind == NODE_REFERENCE) {
-    struct text owner = evaluator_resolve_type(ev, node->at, node->type);
-    if (owner.data == NULL)
-      return NULL;
-    lambda->owner = arena_text(&ev->program->arena, owner);
-  }
-  return value;
-}
-
-/* TYPE::new and TYPE::method, which is static, or a method of the first argument: a request that finds no member has run
- * nothing. */
-static struct value *call_reference(struct evaluator *ev, const struct lambda *lambda, struct value **values,
-                                    size_t count)
-{
-  const struct node *node = lambda->node;
-  struct invocation call = {.operation = text_equal(node->name, TEXT("new")) ? JP_NEW : JP_CALL,
-                            .at = node->at,
-                            .type = lambda->owner,
-                            .member = node->name,
-                            .values = values,
-                            .count = count};
-  struct value *result = evaluator_invoke(ev, &call);
-  if (result != NULL && evaluator_flush(ev))
-    return result;
-  bool may_be_instance = call.operation == JP_CALL && count > 0 &&
-                         text_starts_with(text_of(ev->failure.error.text), TEXT("No matching method"));
-  bool needs_instance =
-      call.operation == JP_CALL && count > 0 && strstr(ev->failure.error.text, "not static") != NULL;
-  if (!may_be_instance && !needs_instance)
-    return NULL;
-  call.type = TEXT("");
-  call.receiver = values[0];
-  call.values = values + 1;
-  call.count = count - 1;
-  return evaluator_invoke(ev, &call);
-}
-
-static struct value *call_lambda(struct evaluator *ev, size_t at, struct lambda *lambda,
-                                 struct value **values, size_t count)
-{
-  if (ev->calls >= CALLS_DEPTH_MAX)
-    return evaluator_fail(ev, at, "java.lang.StackOverflowError",
-                          "lambdas call each other more than %d times", CALLS_DEPTH_MAX);
-  if (lambda->node->kind == NODE_REFERENCE)
-    return call_reference(ev, lambda, values, count);
-  struct scope *scope = scope_create(lambda->scope, false);
-  struct scope *outer = ev->scope;
-  struct program *program = ev->program;
-  struct value *result = NULL;
-  size_t index = 0;
-  bool is_good = scope != NULL;
-  for (const struct node *item = lambda->node->items; is_good && item != NULL; item = item->next) {
-    if (index < count)
-      is_good = scope_define(scope, item->name, values[index]);
-    index++;
-  }
-  if (!is_good) {
-    scope_release(scope);
-    return evaluator_fail_memory(ev);
-  }
-  if (index != count) {
-    scope_release(scope);
-    return evaluator_fail(ev, at, "", "the lambda has %zu parameters, and is called with %zu arguments",
-                          index, count);
-  }
-  ev->scope = scope;
-  ev->program = lambda->program;
-  ev->calls++;
-  if (!evaluator_run_body(ev, lambda->node->first, &result))
-    result = NULL;
-  ev->calls--;
-  ev->scope = outer;
-  ev->program = program;
-  scope_release(scope);
-  return result;
-}
-
-/* Answers Java's call with the result, or throws what failed. */
-static void answer_callback(struct evaluator *ev, struct jp_callback_call *call, size_t at,
-                            struct value *result)
-{
-  struct jp_argument argument = jp_null(NULL);
-  bool is_good = result != NULL && evaluator_flush(ev);
-  if (is_good && result->kind != VALUE_VOID)
-    is_good = evaluator_make_argument(ev, at, result, &argument);
-  struct jp_client_error error = {0};
-  if (is_good && jp_callback_return(call, &argument, &error) == JP_CLIENT_OK)
-    return;
-  const struct failure *failure = &ev->failure;
-  if (!is_good && failure->thrown != NULL && failure->thrown->kind == VALUE_OBJECT)
-    (void)jp_callback_throw_object(call, failure->thrown->ref, NULL);
-  else if (!is_good)
-    (void)jp_callback_throw(call, failure->type[0] == '\0' ? NULL : failure->type, failure->error.text, NULL);
-  else
-    (void)jp_callback_throw(call, NULL, error.text, NULL);
-}
-
-/* Java calls a lambda, while this thread waits for an answer. */
-void lambda_run_callback(void *context, struct jp_callback_call *call)
-{
-  struct lambda *lambda = context;
-  struct evaluator *ev = lambda->evaluator;
-  struct batch outer = ev->batch;
-  struct failure failure = ev->failure;
-  const size_t mark = ev->pool.count;
-  size_t count = jp_callback_argument_count(call);
-  struct value **values = calloc(count + 1, sizeof(struct value *));
-  if (values == NULL || !batch_begin(ev, &ev->batch)) {
-    (void)jp_callback_throw(call, NULL, "out of memory", NULL);
-    ev->batch = outer;
-    free(values);
-    return;
-  }
+  ev->config = *config;
+  arena_init(&ev->step);
+  arena_init(&ev->names);
   failure_init(&ev->failure);
-  lambda->holders++;
-  ev->guards++;
-  bool is_good = true;
-  for (size_t i = 0; i < count && is_good; i++) {
-    values[i] = value_create(&ev->pool, VALUE_VOID);
-    is_good = values[i] != NULL && value_set_answer(values[i], jp_callback_argument_at(call, i));
+  ev->globals = scope_create(NULL, false);
+  ev->scope = ev->globals;
+  if (ev->globals == NULL || !batch_begin(ev, &ev->batch)) {
+    evaluator_destroy(ev);
+    return NULL;
   }
-  struct value *result =
-      is_good ? call_lambda(ev, lambda->node->at, lambda, values, count) : evaluator_fail_memory(ev);
-  answer_callback(ev, call, lambda->node->at, result);
-  ev->guards--;
-  arena_reset(&ev->step);
-  batch_end(&ev->batch);
+  return ev;
+}
+
+void evaluator_destroy(struct evaluator *ev)
+{
+  if (ev == NULL)
+    return;
   failure_fini(&ev->failure);
-  value_pool_drain(&ev->pool, mark);
-  lambda_free(lambda);
-  free(values);
-  ev->batch = outer;
-  ev->failure = failure;
+  value_pool_fini(&ev->pool);
+  /* A lambda in a variable holds the scope that holds the variable. */
+  if (ev->globals != NULL)
+    scope_drop_all(ev->globals);
+  scope_release(ev->globals);
+  hash_index_fini(&ev->numbers);
+  batch_end(&ev->batch);
+  program_release(ev->program);
+  arena_fini(&ev->step);
+  arena_fini(&ev->names);
+  ev->is_ended = true;
+  if (ev->callbacks == 0)
+    free(ev);
 }
 
-/* ---- calls ---- */
+struct known_names {
+  struct language_names names;
+  const struct evaluator *evaluator;
+};
 
-static struct value *call_member(struct evaluator *ev, const struct node *node, struct value *object,
-                                 struct value **values, size_t count)
+static bool is_known(const struct language_names *names, struct text name)
 {
-  struct invocation call = {.operation = JP_CALL,
-                            .at = node->at,
-                            .type = TEXT(""),
-                            .member = node->name,
-                            .values = values,
-                            .count = count};
-  if (object->kind == VALUE_LAMBDA)
-    return call_lambda(ev, node->at, object->lambda, values, count);
-  if (object->kind == VALUE_ENTRY && count == 0 && object->item_count == 2) {
-    if (text_equal(node->name, TEXT("getKey")))
-      return object->items[0];
-    if (text_equal(node->name, TEXT("getValue")))
-      return object->items[1];
-  }
-  if (object->kind == VALUE_CLASS || object->kind == VALUE_PACKAGE)
-    call.type = object->text;
-  else
-    call.receiver = object;
-  return evaluator_invoke(ev, &call);
+  return evaluator_find_variable(((const struct known_names *)names)->evaluator, name) != NULL;
 }
 
-static struct value *evaluate_call(struct evaluator *ev, const struct node *node)
+static struct program *parse_program(struct evaluator *ev, struct text source)
 {
-  struct value **values = NULL;
-  size_t count = 0;
-  struct value *object = NULL;
-  struct value *result = NULL;
-  if (node->first == NULL) {
-    struct variable *variable = evaluator_find_variable(ev, node->name);
-    if (variable == NULL || variable->value->kind != VALUE_LAMBDA)
-      return evaluator_fail(ev, node->at, "",
-                            "a method needs an object or a class before it: Math.max(3, 5)");
-    object = variable->value;
-  } else {
-    object = evaluator_resolve_node(ev, node->first);
-  }
-  if (object != NULL && object->kind == VALUE_PACKAGE && node->first->kind == NODE_NAME)
-    object = evaluator_fail(ev, node->first->at, "", "there is no variable or class %.*s",
-                            TEXT_ARGS(node->first->name));
-  if (object != NULL && evaluate_items(ev, node, &values, &count))
-    result = call_member(ev, node, object, values, count);
-  free(values);
-  return result;
+  const struct known_names names = {.names = {is_known}, .evaluator = ev};
+  struct language_error error;
+  struct program *program = calloc(1, sizeof *program);
+  if (program == NULL)
+    return evaluator_fail_memory(ev), NULL;
+  program->holders = 1;
+  arena_init(&program->arena);
+  program->source = arena_text(&program->arena, source);
+  enum jp_status status =
+      program->source.data == NULL
+          ? JP_NO_MEMORY
+          : language_parse(program->source, &names.names, &program->arena, &program->root, &error);
+  if (status == JP_OK)
+    return program;
+  program_release(program);
+  if (status == JP_NO_MEMORY)
+    return evaluator_fail_memory(ev), NULL;
+  (void)evaluator_fail(ev, error.at, "", "%s", error.error.text);
+  ev->failure.is_syntax = true;
+  return NULL;
 }
 
-static struct value *evaluate_new(struct evaluator *ev, const struct node *node)
+/* Parses the source, and makes it the program that runs. */
+static bool begin_program(struct evaluator *ev, struct text source, const struct failure **failure)
 {
-  struct value **values = NULL;
-  struct text type = evaluator_resolve_type(ev, node->at, node->type);
-  struct invocation call = {.operation = JP_NEW, .at = node->at, .type = type};
-  struct value *result = NULL;
-  if (type.data == NULL)
-    return NULL;
-  if (node->kind == NODE_NEW_ARRAY) {
-    struct value *length = evaluator_evaluate(ev, node->first);
-    struct text array = arena_printf(&ev->names, "%.*s[]", TEXT_ARGS(type));
-    if (length == NULL || array.data == NULL)
-      return length == NULL ? NULL : evaluator_fail_memory(ev);
-    call.type = array;
-    call.values = &length;
-    call.count = 1;
-    return evaluator_invoke(ev, &call);
-  }
-  if (evaluate_items(ev, node, &values, &call.count)) {
-    call.values = values;
-    struct value *list = NULL;
-    if (node->kind == NODE_NEW_ELEMENTS && call.count == 1) {
-      /* One int would be the length. */
-      struct value *cast = value_create(&ev->pool, VALUE_CAST);
-      list = value_create(&ev->pool, VALUE_LIST);
-      if (list == NULL || cast == NULL || !value_append(list, values[0]) || !value_append(cast, list) ||
-          !value_set_type(cast, type))
-        result = evaluator_fail_memory(ev);
-      struct invocation copy = {.operation = JP_CALL,
-                                .at = node->at,
-                                .type = TEXT("java.util.Arrays"),
-                                .member = TEXT("copyOf"),
-                                .count = 2};
-      struct value *one = value_integer(&ev->pool, 'I', 1);
-      struct value *both[2] = {cast, one};
-      copy.values = both;
-      if (list != NULL && cast != NULL && one != NULL && cast->type != NULL)
-        result = evaluator_invoke(ev, &copy);
-    } else {
-      result = evaluator_invoke(ev, &call);
-    }
-  }
-  free(values);
-  return result;
-}
-
-static struct value *evaluate_index(struct evaluator *ev, const struct node *node)
-{
-  struct value *object = evaluator_evaluate_known(ev, node->first);
-  struct value *index = object == NULL ? NULL : evaluator_evaluate(ev, node->second);
-  if (index == NULL)
-    return NULL;
-  if (object->kind == VALUE_LIST || object->kind == VALUE_ENTRY ||
-      (object->kind == VALUE_OBJECT && value_is_array(object))) {
-    char field[40];
-    index = evaluator_know(ev, index);
-    if (index == NULL || index->kind != VALUE_INTEGER)
-      return index == NULL ? NULL : evaluator_fail(ev, node->at, "", "the index of an array is an int");
-    if (object->kind == VALUE_OBJECT) {
-      text_format(field, sizeof field, "[%" PRId64 "]", index->integer);
-      return read_field(ev, node->at, object, text_of(field));
-    }
-    int64_t at = index->integer < 0 ? index->integer + (int64_t)object->item_count : index->integer;
-    if (at < 0 || at >= (int64_t)object->item_count)
-      return evaluator_fail(ev, node->at, "java.lang.IndexOutOfBoundsException",
-                            "index %" PRId64 " of %zu elements", index->integer, object->item_count);
-    return object->items[at];
-  }
-  struct invocation get = {.operation = JP_CALL,
-                           .at = node->at,
-                           .type = TEXT(""),
-                           .member = object->kind == VALUE_TEXT ? TEXT("charAt") : TEXT("get"),
-                           .receiver = object,
-                           .values = &index,
-                           .count = 1};
-  return evaluator_invoke(ev, &get);
-}
-
-/* Writes an end of a range; NULL is "". */
-static bool write_bound(struct evaluator *ev, const struct node *node, struct value *end, struct buffer *out)
-{
-  if (end == NULL)
-    return true;
-  if (evaluator_know(ev, end) == NULL)
+  failure_clear(&ev->failure);
+  *failure = &ev->failure;
+  struct program *program = parse_program(ev, source);
+  if (program == NULL)
     return false;
-  if (end->kind != VALUE_INTEGER)
-    return evaluator_fail(ev, node->at, "", "the ends of a range are ints") != NULL;
-  return value_write_text(end, out);
+  program_release(ev->program);
+  ev->program = program;
+  return true;
 }
 
-static struct value *read_array_slice(struct evaluator *ev, const struct node *node, struct value *object,
-                                      struct value *const ends[2])
+static bool is_expression(const struct node *node)
 {
-  struct buffer range;
-  buffer_init(&range);
-  buffer_append_char(&range, '[');
-  bool is_good = write_bound(ev, node->second, ends[0], &range);
-  buffer_append_char(&range, ':');
-  is_good = is_good && write_bound(ev, node->third, ends[1], &range);
-  buffer_append_char(&range, ']');
-  struct value *result = is_good ? read_field(ev, node->at, object, buffer_text(&range)) : NULL;
-  buffer_fini(&range);
-  return result;
+  return node->kind < NODE_BLOCK;
 }
 
-static struct value *evaluate_slice(struct evaluator *ev, const struct node *node)
+static bool run_step(struct evaluator *ev, const struct node *node, struct statement_listener *listener,
+                     bool *goes_on)
 {
-  struct value *ends[2] = {NULL, NULL};
-  struct value *object = evaluator_evaluate_known(ev, node->first);
-  if (object == NULL || (node->second != NULL && (ends[0] = evaluator_evaluate(ev, node->second)) == NULL) ||
-      (node->third != NULL && (ends[1] = evaluator_evaluate(ev, node->third)) == NULL))
-    return NULL;
-  if (object->kind == VALUE_OBJECT && value_is_array(object))
-    return read_array_slice(ev, node, object, ends);
-  if (ends[0] == NULL)
-    ends[0] = value_integer(&ev->pool, 'I', 0);
-  if (ends[0] == NULL)
-    return evaluator_fail_memory(ev);
-  const bool is_text = object->kind == VALUE_TEXT;
-  if (ends[1] == NULL && !is_text) {
-    struct invocation size = {
-        .operation = JP_CALL, .at = node->at, .type = TEXT(""), .member = TEXT("size"), .receiver = object};
-    ends[1] = evaluator_invoke(ev, &size);
-    if (ends[1] == NULL)
-      return NULL;
+  struct value *value = NULL;
+  enum flow flow = evaluator_run_statement(ev, node, &value);
+  if (flow == FLOW_FAIL) {
+    evaluator_settle_failure(ev);
+    return false;
   }
-  struct invocation sub = {.operation = JP_CALL,
-                           .at = node->at,
-                           .type = TEXT(""),
-                           .member = is_text ? TEXT("substring") : TEXT("subList"),
-                           .receiver = object,
-                           .values = ends,
-                           .count = ends[1] == NULL ? 1 : 2};
-  return evaluator_invoke(ev, &sub);
-}
-
-static struct value *evaluate_cast(struct evaluator *ev, const struct node *node)
-{
-  const struct primitive *primitive = primitive_find_keyword(node->type);
-  struct jp_error error = {0};
-  if (primitive != NULL) {
-    struct value *value = evaluator_evaluate_known(ev, node->first);
-    struct value *converted =
-        value == NULL ? NULL : value_convert(&ev->pool, value, primitive->letter, &error);
-    return value == NULL || converted != NULL
-               ? converted
-               : evaluator_fail(ev, node->at, "java.lang.ClassCastException", "%s", error.text);
-  }
-  struct text type = evaluator_resolve_type(ev, node->at, node->type);
-  struct value *inner = type.data == NULL ? NULL : evaluator_evaluate(ev, node->first);
-  if (inner == NULL)
-    return NULL;
-  struct value *cast = value_create(&ev->pool, VALUE_CAST);
-  return evaluator_or_no_memory(
-      ev, cast != NULL && value_append(cast, inner) && value_set_type(cast, type) ? cast : NULL);
-}
-
-static struct value *evaluate_instanceof(struct evaluator *ev, const struct node *node)
-{
-  struct value *value = evaluator_evaluate(ev, node->first);
-  struct text type = value == NULL ? TEXT_ABSENT : evaluator_resolve_type(ev, node->at, node->type);
-  struct value *literal = type.data == NULL ? NULL : value_text(&ev->pool, type);
-  if (type.data == NULL)
-    return NULL;
-  if (literal == NULL || !value_set_type(literal, TEXT("java.lang.Class")))
-    return evaluator_fail_memory(ev);
-  struct invocation call = {.operation = JP_CALL,
-                            .at = node->at,
-                            .type = TEXT(""),
-                            .member = TEXT("isInstance"),
-                            .receiver = literal,
-                            .values = &value,
-                            .count = 1};
-  return evaluator_invoke(ev, &call);
-}
-
-static struct value *evaluate_list(struct evaluator *ev, const struct node *node)
-{
-  struct value *list = value_create(&ev->pool, node->kind == NODE_MAP ? VALUE_MAP : VALUE_LIST);
-  if (list == NULL)
-    return evaluator_fail_memory(ev);
-  for (const struct node *item = node->items; item != NULL; item = item->next) {
-    /* The keys of a Map are written as texts, so they have to be known. */
-    bool is_key = node->kind == NODE_MAP && list->item_count % 2 == 0;
-    struct value *value = is_key ? evaluator_evaluate_known(ev, item) : evaluator_evaluate(ev, item);
-    if (value == NULL)
-      return NULL;
-    if (!value_append(list, value))
-      return evaluator_fail_memory(ev);
-  }
-  return list;
-}
-
-/* ---- operators ---- */
-
-bool evaluator_is_true(struct evaluator *ev, const struct node *node, bool *truth)
-{
-  char words[120];
-  struct value *value = evaluator_evaluate_known(ev, node);
-  if (value != NULL && value->kind != VALUE_BOOLEAN)
-    value =
-        evaluator_fail(ev, node->at, "", "a boolean is needed, and this is %s", value_describe(value, words));
-  *truth = value != NULL && value->integer != 0;
-  return value != NULL;
-}
-
-/* Java's text of a value; an object's is asked for. */
-static bool append_text_of(struct evaluator *ev, size_t at, struct value *value, struct buffer *out)
-{
-  if (value->kind != VALUE_OBJECT && value_write_text(value, out))
+  if (!evaluator_flush(ev))
+    return false;
+  while (value != NULL && value->kind == VALUE_CAST)
+    value = value->items[0];
+  *goes_on = flow == FLOW_NEXT;
+  if (value == NULL || value->kind == VALUE_VOID)
     return true;
-  struct invocation call = {.operation = JP_CALL,
-                            .at = at,
-                            .type = TEXT("java.lang.String"),
-                            .member = TEXT("valueOf"),
-                            .values = &value,
-                            .count = 1};
-  struct value *cast = value_create(&ev->pool, VALUE_CAST);
-  if (cast == NULL || !value_append(cast, value) || !value_set_type(cast, TEXT("java.lang.Object")))
+  if (!scope_define(ev->globals, TEXT("_"), value))
     return evaluator_fail_memory(ev) != NULL;
-  call.values = &cast;
-  struct value *text = evaluator_invoke(ev, &call);
-  return text != NULL && evaluator_know(ev, text) != NULL && value_write_text(text, out);
+  *goes_on = listener->value(listener, value, is_expression(node) || flow == FLOW_RETURN) && *goes_on;
+  return true;
 }
 
-static struct value *concatenate(struct evaluator *ev, size_t at, struct value *left, struct value *right)
+bool evaluator_run_statements(struct evaluator *ev, struct text source, struct statement_listener *listener,
+                              const struct failure **failure)
 {
-  struct buffer text;
+  bool is_good = begin_program(ev, source, failure);
+  bool goes_on = true;
+  struct program *program = ev->program;
+  if (!is_good)
+    return false;
+  program->holders++;
+  for (const struct node *node = program->root->items; is_good && goes_on && node != NULL;
+       node = node->next) {
+    if (ev->program != program) { /* a command has run another one */
+      program_release(ev->program);
+      ev->program = program;
+      program->holders++;
+    }
+    if (node->kind == NODE_COMMAND)
+      goes_on = listener->command(listener, node->name);
+    else
+      is_good = run_step(ev, node, listener, &goes_on);
+    value_pool_drain(&ev->pool, 0);
+  }
+  program_release(program);
+  return is_good;
+}
+
+static bool run_source(struct evaluator *ev, struct text source, bool may_be_class, struct value **value,
+                       const struct failure **failure)
+{
+  *value = NULL;
+  if (!begin_program(ev, source, failure))
+    return false;
+  const struct program *program = ev->program;
   struct value *result = NULL;
-  buffer_init(&text);
-  if (append_text_of(ev, at, left, &text) && append_text_of(ev, at, right, &text))
-    result = evaluator_or_no_memory(
-        ev, text.failed ? NULL : value_text(&ev->pool, text.len == 0 ? TEXT("") : buffer_text(&text)));
-  buffer_fini(&text);
-  return result;
-}
-
-static bool is_text(const struct value *value)
-{
-  return value->kind == VALUE_TEXT && value->type == NULL;
-}
-
-static struct value *evaluate_binary(struct evaluator *ev, const struct node *node)
-{
-  struct jp_error error = {0};
-  const char *throws = "";
-  bool truth;
-  if (node->op == BINARY_AND || node->op == BINARY_OR) {
-    if (!evaluator_is_true(ev, node->first, &truth))
-      return NULL;
-    if (truth == (node->op == BINARY_AND) && !evaluator_is_true(ev, node->second, &truth))
-      return NULL;
-    return evaluator_or_no_memory(ev, value_boolean(&ev->pool, truth));
+  const struct node *only = program->root->items;
+  bool is_name = only != NULL && only->next == NULL && (only->kind == NODE_NAME || only->kind == NODE_MEMBER);
+  bool is_good;
+  if (may_be_class && is_name) {
+    result = evaluator_resolve_node(ev, only);
+    is_good = result != NULL;
+    if (is_good && result->kind == VALUE_PACKAGE)
+      result->kind = VALUE_CLASS;
+  } else {
+    is_good = evaluator_run_body(ev, program->root, &result);
   }
-  /* Both operands are evaluated before either is needed: one round trip where the order allows it. */
-  struct value *left = evaluator_evaluate(ev, node->first);
-  struct value *right = left == NULL ? NULL : evaluator_evaluate(ev, node->second);
-  if (right == NULL || evaluator_know(ev, left) == NULL || evaluator_know(ev, right) == NULL)
-    return NULL;
-  if (node->op == BINARY_EQUAL || node->op == BINARY_UNEQUAL)
-    return evaluator_or_no_memory(
-        ev, value_boolean(&ev->pool, value_equal(left, right) == (node->op == BINARY_EQUAL)));
-  if (node->op == BINARY_ADD && (is_text(left) || is_text(right)))
-    return concatenate(ev, node->at, left, right);
-  struct value *result = value_operate(&ev->pool, node->op, left, right, &throws, &error);
-  return result != NULL ? result : evaluator_fail(ev, node->at, throws, "%s", error.text);
+  ev->is_at_end = is_good;
+  if (is_good)
+    is_good = evaluator_flush(ev);
+  else
+    evaluator_settle_failure(ev);
+  ev->is_at_end = false;
+  if (is_good && result->kind == VALUE_CAST)
+    result = result->items[0];
+  if (is_good && result->kind != VALUE_VOID && !scope_define(ev->globals, TEXT("_"), result))
+    is_good = evaluator_fail_memory(ev) != NULL;
+  if (is_good)
+    *value = value_keep(result);
+  value_pool_drain(&ev->pool, 0);
+  return is_good;
 }
 
-static struct value *evaluate_prefix(struct evaluator *ev, const struct node *node)
+bool evaluator_run(struct evaluator *ev, struct text source, struct value **value,
+                   const struct failure **failure)
 {
-  struct jp_error error = {0};
-  bool truth;
-  if (node->kind == NODE_NOT)
-    return evaluator_is_true(ev, node->first, &truth)
-               ? evaluator_or_no_memory(ev, value_boolean(&ev->pool, !truth))
-               : NULL;
-  struct value *value = evaluator_evaluate_known(ev, node->first);
-  struct value *result = value == NULL ? NULL : value_negate(&ev->pool, value, &error);
-  return value == NULL || result != NULL ? result : evaluator_fail(ev, node->at, "", "%s", error.text);
+  return run_source(ev, source, false, value, failure);
 }
 
-static struct value *evaluate_conditional(struct evaluator *ev, const struct node *node)
+bool evaluator_resolve(struct evaluator *ev, struct text source, struct value **value,
+                       const struct failure **failure)
 {
-  bool truth;
-  if (!evaluator_is_true(ev, node->first, &truth))
-    return NULL;
-  return evaluator_evaluate(ev, truth ? node->second : node->third);
+  return run_source(ev, source, true, value, failure);
 }
 
-struct value *evaluator_evaluate(struct evaluator *ev, const struct node *node)
+static bool call_by_name(struct evaluator *ev, struct text name, const struct jp_argument *args, size_t count,
+                         struct jp_answer **answer)
 {
-  switch (node->kind) {
-  case NODE_LITERAL:
-    return evaluate_literal(ev, node);
-  case NODE_NAME:
-  case NODE_MEMBER:
-    return evaluate_name(ev, node);
-  case NODE_CALL:
-    return evaluate_call(ev, node);
-  case NODE_NEW:
-  case NODE_NEW_ARRAY:
-  case NODE_NEW_ELEMENTS:
-    return evaluate_new(ev, node);
-  case NODE_INDEX:
-    return evaluate_index(ev, node);
-  case NODE_SLICE:
-    return evaluate_slice(ev, node);
-  case NODE_LAMBDA:
-  case NODE_REFERENCE:
-    return make_lambda(ev, node);
-  case NODE_CAST:
-    return evaluate_cast(ev, node);
-  case NODE_LIST:
-  case NODE_MAP:
-    return evaluate_list(ev, node);
-  case NODE_NEGATE:
-  case NODE_NOT:
-    return evaluate_prefix(ev, node);
-  case NODE_BINARY:
-    return evaluate_binary(ev, node);
-  case NODE_CONDITIONAL:
-    return evaluate_conditional(ev, node);
-  case NODE_INSTANCEOF:
-    return evaluate_instanceof(ev, node);
-  default:
-    return evaluator_fail(ev, node->at, "", "a statement has no value here");
+  struct jp_client_error error = {0};
+  size_t dot = text_find_last(name, '.');
+  struct text type = evaluator_resolve_type(ev, 0, text_slice(name, 0, dot));
+  struct text member = arena_printf(&ev->names, "%.*s", (int)(name.len - dot - 1), name.data + dot + 1);
+  if (type.data == NULL)
+    return false;
+  struct jp_request request = text_equal(member, TEXT("new"))
+                                  ? jp_build_constructor_call(type.data, args, count)
+                                  : jp_build_class_method_call(type.data, member.data, args, count);
+  if (member.data == NULL)
+    return evaluator_fail_memory(ev) != NULL;
+  ev->is_at_end = true;
+  if (ev->config.printed != NULL)
+    return evaluator_print_request(ev, &request);
+  ev->round_trips++;
+  enum jp_client_status status =
+      jp_client_call(ev->config.client, &request, ev->config.timeout_ms, answer, &error);
+  if (status != JP_CLIENT_OK)
+    evaluator_take_failure(ev, 0, false, status, &error, *answer);
+  return status == JP_CLIENT_OK;
+}
+
+bool evaluator_call(struct evaluator *ev, struct text name, const struct jp_argument *args, size_t count,
+                    struct value **value, const struct failure **failure)
+{
+  struct jp_answer *answer = NULL;
+  failure_clear(&ev->failure);
+  *failure = &ev->failure;
+  *value = NULL;
+  if (call_by_name(ev, name, args, count, &answer)) {
+    struct value *result = value_create(&ev->pool, VALUE_VOID);
+    if (result == NULL || !value_set_answer(result, answer))
+      (void)evaluator_fail_memory(ev);
+    else
+      *value = value_keep(result);
   }
+  jp_answer_free(answer);
+  value_pool_drain(&ev->pool, 0);
+  return *value != NULL;
+}
+
+bool evaluator_request(struct evaluator *ev, const struct jp_request *request, struct jp_answer **answer,
+                       const struct failure **failure)
+{
+  struct jp_client_error error = {0};
+  failure_clear(&ev->failure);
+  *failure = &ev->failure;
+  *answer = NULL;
+  if (ev->config.printed != NULL) {
+    ev->is_at_end = true;
+    return evaluator_print_request(ev, request);
+  }
+  ev->round_trips++;
+  enum jp_client_status status =
+      jp_client_call(ev->config.client, request, ev->config.timeout_ms, answer, &error);
+  if (status == JP_CLIENT_OK)
+    return true;
+  evaluator_take_failure(ev, 0, false, status, &error, *answer);
+  jp_answer_free(*answer);
+  *answer = NULL;
+  return false;
+}
+
+/* Receives the answer of a question; NULL: there is none. False: no memory. */
+typedef bool take_answer(void *target, size_t index, const struct jp_answer *answer);
+
+/* Sends the requests as the steps of chains. An error is an answer, too: evaluator_failure has the first one. False: no
+ * answer arrived, or there is no memory. */
+static bool ask(struct evaluator *ev, const struct jp_request *requests, size_t count, take_answer *take,
+                void *target)
+{
+  enum { STEPS_MAX = 500 };
+  bool is_good = true;
+  char name[24];
+  failure_clear(&ev->failure);
+  for (size_t from = 0; is_good && from < count; from += STEPS_MAX) {
+    const size_t steps = count - from < STEPS_MAX ? count - from : STEPS_MAX;
+    struct jp_client_error error;
+    struct jp_chain *chain = jp_chain_create(ev->config.client);
+    for (size_t i = 0; i < steps; i++)
+      jp_chain_request(chain, chain_name_step(i, name), &requests[from + i]);
+    ev->round_trips++;
+    enum jp_client_status status = jp_chain_send(chain, ev->config.timeout_ms, &error);
+    is_good = status == JP_CLIENT_OK || status == JP_CLIENT_REMOTE;
+    if (status != JP_CLIENT_OK && (!is_good || ev->failure.kind == FAILURE_NONE))
+      failure_set(&ev->failure, status, &error, jp_chain_failure(chain), ev->config.verbose);
+    for (size_t i = 0; is_good && i < steps; i++)
+      is_good = take(target, from + i, jp_chain_answer(chain, chain_name_step(i, name))) ||
+                evaluator_fail_memory(ev) != NULL;
+    jp_chain_destroy(chain);
+  }
+  return is_good;
+}
+
+const struct failure *evaluator_failure(const struct evaluator *ev)
+{
+  return &ev->failure;
+}
+
+static bool take_truth(void *target, size_t index, const struct jp_answer *answer)
+{
+  bool *truths = target;
+  (void)jp_answer_boolean(answer, &truths[index]);
+  return true;
+}
+
+bool evaluator_ask(struct evaluator *ev, const struct jp_request *requests, size_t count, bool *truths)
+{
+  memset(truths, 0, count * sizeof *truths);
+  return ask(ev, requests, count, take_truth, truths);
+}
+
+static bool take_text(void *target, size_t index, const struct jp_answer *answer)
+{
+  struct value *const *values = target;
+  struct jp_text text = jp_answer_text(answer);
+  return text.data == NULL || value_set_text(values[index], (struct text){text.data, text.len});
+}
+
+bool evaluator_ask_texts(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                         struct value **values)
+{
+  return ask(ev, requests, count, take_text, values);
+}
+
+static bool set_error(struct value *value, const struct jp_answer *answer)
+{
+  char shown[300];
+  const char *type = jp_answer_throwable(answer)->type;
+  bool is_denied = jp_answer_error_code(answer) == FAILURE_CODE_DENIED;
+  text_format(shown, sizeof shown, "<%s>", is_denied ? "denied" : type == NULL ? "error" : type);
+  value->kind = VALUE_TEXT;
+  return value_set_text(value, text_of(shown));
+}
+
+static bool take_value(void *target, size_t index, const struct jp_answer *answer)
+{
+  struct value *const *values = target;
+  return answer == NULL ||
+         (jp_answer_kind(answer) == JP_ANSWER_ERROR ? set_error(values[index], answer)
+                                                    : value_set_answer(values[index], answer));
+}
+
+bool evaluator_ask_values(struct evaluator *ev, const struct jp_request *requests, size_t count,
+                          struct value **values)
+{
+  return ask(ev, requests, count, take_value, values);
+}
+
+size_t evaluator_number_result(struct evaluator *ev, struct value *value)
+{
+  char name[24];
+  const uint32_t ref = jp_ref_number(value->ref);
+  size_t cursor = SIZE_MAX;
+  uint32_t number;
+  while (ref != 0 && (number = hash_index_next(&ev->numbers, ref, &cursor)) != HASH_INDEX_NONE) {
+    text_format(name, sizeof name, "$%" PRIu32, number);
+    const struct variable *known = evaluator_find_variable(ev, text_of(name));
+    if (known != NULL && known->value->ref == value->ref)
+      return number;
+  }
+  text_format(name, sizeof name, "$%zu", ++ev->results);
+  bool is_defined = scope_define(ev->globals, text_of(name), value) &&
+                    (ref == 0 || hash_index_add(&ev->numbers, ref, (uint32_t)ev->results) == JP_OK);
+  return is_defined ? ev->results : 0;
+}
+
+bool evaluator_make_object(struct evaluator *ev, struct value **value)
+{
+  struct value *object = evaluator_make_collection(ev, 0, *value);
+  bool is_made = object != NULL && evaluator_flush(ev) && scope_define(ev->globals, TEXT("_"), object);
+  if (is_made)
+    *value = object; /* "_" holds it */
+  value_pool_drain(&ev->pool, 0);
+  return is_made;
+}
+
+bool evaluator_define_texts(struct evaluator *ev, const char *name, char *const *texts, size_t count)
+{
+  struct value *list = value_create(&ev->pool, VALUE_LIST);
+  bool is_good = list != NULL;
+  for (size_t i = 0; is_good && i < count; i++) {
+    struct value *item = value_text(&ev->pool, text_of(texts[i]));
+    is_good = item != NULL && value_append(list, item);
+  }
+  is_good = is_good && scope_define(ev->globals, text_of(name), list);
+  value_pool_drain(&ev->pool, 0);
+  return is_good;
+}
+
+const char *evaluator_variable(const struct evaluator *ev, size_t index, const struct value **value)
+{
+  if (index >= ev->globals->count)
+    return NULL;
+  *value = ev->globals->variables[index]->value;
+  return ev->globals->variables[index]->name;
+}
+
+void evaluator_release_rest(struct evaluator *ev)
+{
+  failure_clear(&ev->failure);
+  value_pool_drain(&ev->pool, 0);
+  jp_client_flush(ev->config.client);
+}
+
+bool evaluator_drop(struct evaluator *ev, struct text name)
+{
+  return scope_drop(ev->globals, name);
+}
+
+bool evaluator_define(struct evaluator *ev, struct text name, struct value *value)
+{
+  const uint32_t ref = jp_ref_number(value->ref);
+  if (ref != 0 && name.len > 1 && name.data[0] == '$' &&
+      hash_index_add(&ev->numbers, ref, (uint32_t)strtoul(name.data + 1, NULL, 10)) != JP_OK)
+    return false;
+  return scope_define(ev->globals, name, value);
+}
+
+size_t evaluator_results(const struct evaluator *ev)
+{
+  return ev->results;
+}
+
+void evaluator_set_results(struct evaluator *ev, size_t results)
+{
+  ev->results = results;
+}
+
+size_t evaluator_round_trips(const struct evaluator *ev)
+{
+  return ev->round_trips;
 }

@@ -40,10 +40,12 @@ struct failure {
   size_t at;             /* in the source */
   bool has_place;        /* `at` is worth showing */
   bool is_syntax;        /* the source is no program: nothing has run */
+  int code;              /* of JSON-RPC, if the peer has answered with an error; else 0 */
   char type[256];        /* the throwable's class; "": none */
   struct jp_error error; /* the message */
   struct buffer report;  /* lines: class and message, frames, causes */
   struct buffer types;   /* the classes that a catch may name, one a line */
+  bool has_superclasses; /* all of them are among `types` */
   struct value *thrown;  /* the throwable; held; NULL: none */
 };
 
@@ -82,17 +84,22 @@ bool evaluator_call(struct evaluator *evaluator, struct text name, const struct 
 bool evaluator_request(struct evaluator *evaluator, const struct jp_request *request,
                        struct jp_answer **answer, const struct failure **failure);
 
-/* Sends questions, in one round trip. truths: the boolean answers; false for an error. False: no answer arrived. */
+/* Why the last request failed, until the next run or request; its kind is FAILURE_NONE if it did not. */
+const struct failure *evaluator_failure(const struct evaluator *evaluator);
+
+/* Sends questions, 500 in a round trip. truths: the boolean answers; false for an error. False: no answer arrived, and
+ * evaluator_failure says why. */
 bool evaluator_ask(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
                    bool *truths);
 
 /* The same for texts: values[i] gets the text of the answer i; an error leaves it without one. */
 bool evaluator_ask_texts(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
-                         struct value *const *values);
+                         struct value **values);
 
-/* The same for values of the kind VOID, which become what the answers say. */
+/* The same for values of the kind VOID, which become what the answers say: an error the TEXT "<CLASS>" of what was thrown,
+ * or "<denied>". */
 bool evaluator_ask_values(struct evaluator *evaluator, const struct jp_request *requests, size_t count,
-                          struct value *const *values);
+                          struct value **values);
 
 /* Makes the value "$1", "$2", ... and returns the number; an object that has one keeps it. */
 size_t evaluator_number_result(struct evaluator *evaluator, struct value *value);
@@ -104,6 +111,8 @@ bool evaluator_make_object(struct evaluator *evaluator, struct value **value);
 bool evaluator_define_texts(struct evaluator *evaluator, const char *name, char *const *texts, size_t count);
 /* The variables of the program: their names and values, borrowed until the next run. NULL after the last. */
 const char *evaluator_variable(const struct evaluator *evaluator, size_t index, const struct value **value);
+/* Releases what no variable holds: the last failure and its throwable end. */
+void evaluator_release_rest(struct evaluator *evaluator);
 /* Ends a variable. False: there is none. */
 bool evaluator_drop(struct evaluator *evaluator, struct text name);
 /* The full name of a class as the program writes it, without an error if there is none: data NULL. */
@@ -121,6 +130,9 @@ void evaluator_set_results(struct evaluator *evaluator, size_t results);
 size_t evaluator_round_trips(const struct evaluator *evaluator);
 
 /* ---- failures ---- */
+
+/* Codes of JSON-RPC. Of the errors from -32600 to PARAMS nothing has run. */
+enum { FAILURE_CODE_DENIED = -32001, FAILURE_CODE_NO_MEMBER = -32601, FAILURE_CODE_PARAMS = -32602 };
 
 void failure_init(struct failure *failure);
 void failure_fini(struct failure *failure);

@@ -1,12 +1,13 @@
 #ifndef JPEER_COMMAND_EVALUATOR_STATE_H
 #define JPEER_COMMAND_EVALUATOR_STATE_H
 /*
- * The inside of the evaluator, for its files: batch.c, class_names.c, evaluator.c and statements.c.
+ * The inside of the evaluator, for its files: batch.c, class_names.c, evaluator.c, expressions.c, scopes.c and statements.c.
  *
  * Functions that return a value return NULL, and others false, after they have set the failure; the value belongs to the
  * pool.
  */
 #include "base/array.h"
+#include "base/hash_index.h"
 #include "base/primitives.h"
 #include "command/evaluator.h"
 
@@ -14,8 +15,8 @@
 #include <stdlib.h>
 
 struct variable {
-  struct variable *next;
   struct value *value; /* held */
+  uint32_t hash;       /* of the name */
   char name[];
 };
 
@@ -24,7 +25,10 @@ struct scope {
   unsigned holders;
   bool is_turn; /* has the variable of its loop only: new variables belong to the scope around it */
   struct scope *parent;
-  struct variable *variables;
+  struct variable **variables;
+  size_t count;
+  size_t capacity;
+  struct hash_index names; /* of more than a few variables: from hashes to their places */
 };
 
 /* A source and its tree, which lambdas of it hold. */
@@ -73,10 +77,14 @@ struct evaluator {
   struct arena names; /* imports and known classes */
   struct class_name *classes;
   struct class_name *packages; /* imported by the program: the latest first */
+  struct class_name *methods;  /* of interfaces that Java has called: full is "void", or "" */
   struct failure failure;
-  unsigned guards; /* try statements and calls from Java around: throwables are asked for */
-  unsigned calls;  /* of lambdas */
+  unsigned guards;  /* try statements and calls from Java around: throwables are asked for */
+  unsigned calls;   /* of lambdas */
+  size_t callbacks; /* lambdas that Java may call: variables are not PENDING then */
+  bool is_ended;    /* destroyed, but for its callbacks: the last one frees it */
   size_t results;
+  struct hash_index numbers; /* of "$1" and so on: from the number of an object's ref to N */
   size_t round_trips;
   bool is_at_end; /* the program has run, and the rest of its steps is sent */
 };
@@ -105,6 +113,8 @@ bool evaluator_print_request(struct evaluator *ev, const struct jp_request *requ
 bool evaluator_flush(struct evaluator *ev);
 /* Returns the value, known. */
 struct value *evaluator_know(struct evaluator *ev, struct value *value);
+/* A Map's ENTRY as an object of Java; other values as they are. */
+struct value *evaluator_make_entry(struct evaluator *ev, size_t at, struct value *value);
 bool evaluator_make_argument(struct evaluator *ev, size_t at, struct value *value, struct jp_argument *out);
 const char *chain_name_step(size_t step, char out[24]);
 
@@ -131,7 +141,7 @@ bool evaluator_note_class(struct evaluator *ev, struct class_name **list, struct
                           struct text full);
 struct class_name *class_name_find(struct class_name *list, struct text simple);
 
-/* ---- evaluator.c ---- */
+/* ---- expressions.c ---- */
 
 struct value *evaluator_evaluate(struct evaluator *ev, const struct node *node);
 /* The result is not PENDING. */
@@ -139,20 +149,42 @@ struct value *evaluator_evaluate_known(struct evaluator *ev, const struct node *
 /* As evaluator_evaluate, but the result may be a CLASS or a PACKAGE. */
 struct value *evaluator_resolve_node(struct evaluator *ev, const struct node *node);
 bool evaluator_is_true(struct evaluator *ev, const struct node *node, bool *truth);
+/* As a cast to the primitive type. */
+struct value *evaluator_convert(struct evaluator *ev, size_t at, struct value *value, struct text type);
+/* Whether the value is of the class: a boolean, which may be PENDING. */
+struct value *evaluator_test_class(struct evaluator *ev, size_t at, struct value *value, struct text type);
+
+void program_release(struct program *program);
+
+/* For jp_callback_config: context is a struct lambda. */
+void lambda_run_callback(void *context, struct jp_callback_call *call);
+void lambda_end_callback(void *context);
+
+/* ---- scopes.c ---- */
 
 /* NULL: no memory. */
 struct scope *scope_create(struct scope *parent, bool is_turn);
 void scope_release(struct scope *scope);
 /* False: no memory. */
 bool scope_define(struct scope *scope, struct text name, struct value *value);
+/* False: there is no such variable. */
+bool scope_drop(struct scope *scope, struct text name);
+void scope_drop_all(struct scope *scope);
 struct variable *evaluator_find_variable(const struct evaluator *ev, struct text name);
-void program_release(struct program *program);
-
-/* For jp_callback_config: context is a struct lambda. */
-void lambda_run_callback(void *context, struct jp_callback_call *call);
-void lambda_free(void *context);
 
 /* ---- statements.c ---- */
+
+/* What follows a statement. */
+enum flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_FAIL };
+
+/* *value is that of an expression, or of a return statement; NULL: none. */
+enum flow evaluator_run_statement(struct evaluator *ev, const struct node *node, struct value **value);
+/* Steps that were added before the program failed have to run: Java would have run them. If one fails, that failure came
+ * first. */
+void evaluator_settle_failure(struct evaluator *ev);
+
+/* A LIST or MAP as an object of Java; other values as they are. */
+struct value *evaluator_make_collection(struct evaluator *ev, size_t at, struct value *value);
 
 /* Runs the body of a lambda. *value is VOID if it has none. */
 bool evaluator_run_body(struct evaluator *ev, const struct node *node, struct value **value);

@@ -17,6 +17,8 @@ void failure_clear(struct failure *failure)
   failure->kind = FAILURE_NONE;
   failure->has_place = false;
   failure->is_syntax = false;
+  failure->has_superclasses = false;
+  failure->code = 0;
   failure->type[0] = '\0';
   failure->error.text[0] = '\0';
 }
@@ -106,6 +108,7 @@ static void note_types(struct failure *failure, struct jp_json data)
        jp_json_next(&cursor, NULL, &item);) {
     if (jp_json_string(item, name, sizeof name) != SIZE_MAX)
       buffer_printf(&failure->types, "%s\n", name);
+    failure->has_superclasses = true;
   }
 }
 
@@ -140,8 +143,6 @@ static void write_rule(struct buffer *out, const char *message)
   buffer_append_char(out, '\n');
 }
 
-enum { CODE_DENIED = -32001, CODE_REFUSED_MOST = -32602 };
-
 static void set_remote(struct failure *failure, const struct jp_client_error *error,
                        const struct jp_answer *answer, bool verbose)
 {
@@ -149,14 +150,15 @@ static void set_remote(struct failure *failure, const struct jp_client_error *er
   const struct jp_json data = jp_answer_json(answer);
   int code = jp_answer_error_code(answer);
   const char *message = throwable->message != NULL ? throwable->message : error->text;
-  failure->kind = code == CODE_DENIED ? FAILURE_DENIED : FAILURE_THROWN;
+  failure->code = code;
+  failure->kind = code == FAILURE_CODE_DENIED ? FAILURE_DENIED : FAILURE_THROWN;
   text_format(failure->type, sizeof failure->type, "%s", throwable->type == NULL ? "" : throwable->type);
   jp_fail(&failure->error, JP_JAVA, "%s", message);
   note_types(failure, data);
-  if (code == CODE_DENIED) {
+  if (code == FAILURE_CODE_DENIED) {
     write_shown(&failure->report, message);
     write_rule(&failure->report, message);
-  } else if (code <= -32600 && code >= CODE_REFUSED_MOST) { /* nothing has run, so there are no frames */
+  } else if (code <= -32600 && code >= FAILURE_CODE_PARAMS) { /* nothing has run, so there are no frames */
     if (throwable->type != NULL)
       buffer_printf(&failure->report, "%s: ", failure->type);
     write_shown(&failure->report, message);

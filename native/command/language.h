@@ -42,7 +42,7 @@ enum { LANGUAGE_DEPTH_MAX = 400 };
   X(BLOCK, "block")   /* { items } */                                                                        \
   X(IMPORT, "import") /* import name; name ends with ".*" for a package */                                   \
   X(ASSIGN, "=")      /* first = second; first is a NAME, MEMBER, INDEX or SLICE */                          \
-  X(FOR, "for")       /* for ( name : first ) second */                                                      \
+  X(FOR, "for")       /* for ( type name : first ) second; type is primitive or absent */                    \
   X(IF, "if")         /* if ( first ) second else third; third may be NULL */                                \
   X(WHILE, "while")   /* while ( first ) second */                                                           \
   X(TRY, "try")       /* try ( name = first ) second, and a CATCH or NULL as third */                        \

@@ -10,18 +10,30 @@
 
 /* ---- holders ---- */
 
-struct value *value_create(struct value_pool *pool, enum value_kind kind)
+static bool make_room(struct value_pool *pool)
 {
   struct value **values = array_grow(pool->values, pool->count, &pool->capacity, sizeof(struct value *));
-  if (values == NULL)
-    return NULL;
-  pool->values = values;
-  struct value *value = calloc(1, sizeof *value);
+  if (values != NULL)
+    pool->values = values;
+  return values != NULL;
+}
+
+struct value *value_create(struct value_pool *pool, enum value_kind kind)
+{
+  struct value *value = make_room(pool) ? calloc(1, sizeof *value) : NULL;
   if (value == NULL)
     return NULL;
   value->kind = kind;
   value->holders = 1;
   pool->values[pool->count++] = value;
+  return value;
+}
+
+struct value *value_hold(struct value_pool *pool, struct value *value)
+{
+  if (!make_room(pool))
+    return NULL;
+  pool->values[pool->count++] = value_keep(value);
   return value;
 }
 
@@ -205,13 +217,11 @@ bool value_set_answer(struct value *value, const struct jp_answer *answer)
   return true;
 }
 
-/* A String of a JSON value, unescaped, in the arena. */
-static struct text read_string(struct jp_json json, struct arena *arena)
+struct text value_read_text(struct arena *arena, struct jp_json json)
 {
   char *room = arena_alloc(arena, json.text.len + 1);
-  if (room == NULL)
-    return TEXT("");
-  return (struct text){room, jp_json_string(json, room, json.text.len + 1)};
+  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
+  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
 }
 
 static struct value *element_of_number(struct value_pool *pool, struct jp_json json)
@@ -232,9 +242,9 @@ static struct value *element_of_object(struct value_pool *pool, struct jp_answer
   struct jp_json text = jp_json_member(json, "value");
   if (value == NULL)
     return NULL;
-  if (type.kind == JP_JSON_STRING && !value_set_type(value, read_string(type, arena)))
+  if (type.kind == JP_JSON_STRING && !value_set_type(value, value_read_text(arena, type)))
     return NULL;
-  if (text.kind == JP_JSON_STRING && !value_set_text(value, read_string(text, arena)))
+  if (text.kind == JP_JSON_STRING && !value_set_text(value, value_read_text(arena, text)))
     return NULL;
   value->ref = jp_answer_take_ref(answer, json);
   if (value->ref != NULL)
@@ -267,7 +277,7 @@ static struct value *read_element(struct value_pool *pool, struct jp_answer *ans
   case JP_JSON_NUMBER:
     return element_of_number(pool, json);
   case JP_JSON_STRING:
-    return value_text(pool, read_string(json, arena));
+    return value_text(pool, value_read_text(arena, json));
   case JP_JSON_OBJECT:
     return element_of_object(pool, answer, json, arena);
   case JP_JSON_ARRAY: /* a Map's entry */
@@ -284,12 +294,52 @@ static struct value *read_element(struct value_pool *pool, struct jp_answer *ans
   }
 }
 
-struct value *value_of_element(struct value_pool *pool, struct jp_answer *answer, struct jp_json json)
+/* The letter of the elements of an array of primitives or wrappers; 0: it is another object. */
+static char find_element_type(const struct value *object, bool *is_boxed)
+{
+  struct text type = text_of(value_is_array(object) ? object->type : "");
+  struct text element = text_slice(type, 0, type.len > 2 ? type.len - 2 : 0);
+  *is_boxed = false;
+  if (type.len == 2 && type.data[0] == '[')
+    return type.data[1];
+  if (text_starts_with(type, TEXT("[L")))
+    element = text_slice(type, 2, type.len - 1);
+  const struct primitive *primitive = primitive_find_keyword(element);
+  if (primitive != NULL)
+    return primitive->letter;
+  *is_boxed = true;
+  return primitive_unboxed(element);
+}
+
+static void mark_boxed(struct value *value)
+{
+  value->is_boxed |= value->primitive != 0;
+  for (size_t i = 0; value->kind == VALUE_ENTRY && i < value->item_count; i++)
+    mark_boxed(value->items[i]);
+}
+
+struct value *value_of_element(struct value_pool *pool, struct jp_answer *answer, struct jp_json json,
+                               const struct value *object)
 {
   struct arena arena;
+  bool is_boxed;
+  struct jp_error error;
   arena_init(&arena);
   struct value *value = read_element(pool, answer, json, &arena);
   arena_fini(&arena);
+  char letter = value == NULL ? 0 : find_element_type(object, &is_boxed);
+  if (value != NULL && letter == 0) {
+    mark_boxed(value);
+  } else if (value != NULL && value->kind != VALUE_NULL) {
+    if (letter == 'J' && value->kind == VALUE_TEXT)
+      value = value_integer(pool, 'J', strtoll(value->text.data, NULL, 10));
+    else if (value->kind == VALUE_TEXT)
+      value = set_string(value, primitive_keyword(letter), value->text) ? value : NULL;
+    else
+      value = value_convert(pool, value, letter, &error);
+    if (value != NULL)
+      value->is_boxed = is_boxed;
+  }
   return value;
 }
 
@@ -371,6 +421,12 @@ static double number_of(const struct value *value)
   return value->kind == VALUE_NUMBER ? value->number : (double)value->integer;
 }
 
+/* A long becomes a float in one step: two would round twice. */
+static double float_of(const struct value *value)
+{
+  return value->kind == VALUE_NUMBER ? (double)(float)value->number : (double)(float)value->integer;
+}
+
 /* Of one operand or two: binary numeric promotion (JLS 5.6). */
 static char promote(const struct value *left, const struct value *right)
 {
@@ -433,11 +489,12 @@ static double operate_doubles(enum binary_operator op, double left, double right
 }
 
 /* The double result of two floats rounds to the float that the float operation gives. */
-static double operate_floats(char type, enum binary_operator op, double left, double right)
+static double operate_floats(char type, enum binary_operator op, const struct value *left,
+                             const struct value *right)
 {
   if (type == 'D')
-    return operate_doubles(op, left, right);
-  return (double)(float)operate_doubles(op, (double)(float)left, (double)(float)right);
+    return operate_doubles(op, number_of(left), number_of(right));
+  return (double)(float)operate_doubles(op, float_of(left), float_of(right));
 }
 
 static bool compare(enum binary_operator op, bool is_less, bool is_equal)
@@ -454,8 +511,8 @@ static bool compare_numbers(enum binary_operator op, char type, const struct val
 {
   if (type == 'I' || type == 'J')
     return compare(op, left->integer < right->integer, left->integer == right->integer);
-  double a = type == 'F' ? (double)(float)number_of(left) : number_of(left);
-  double b = type == 'F' ? (double)(float)number_of(right) : number_of(right);
+  double a = type == 'F' ? float_of(left) : number_of(left);
+  double b = type == 'F' ? float_of(right) : number_of(right);
   return !isnan(a) && !isnan(b) && compare(op, a < b, a == b);
 }
 
@@ -475,7 +532,7 @@ struct value *value_operate(struct value_pool *pool, enum binary_operator op, co
   else if (type == 'I' || type == 'J')
     return operate_integers(pool, op, type, left->integer, right->integer, throws, error);
   else
-    result = value_number(pool, type, operate_floats(type, op, number_of(left), number_of(right)));
+    result = value_number(pool, type, operate_floats(type, op, left, right));
   if (result == NULL)
     jp_fail_memory(error, NULL);
   return result;
@@ -523,10 +580,7 @@ struct value *value_convert(struct value_pool *pool, const struct value *value, 
   if (primitive == 'Z')
     result = value_boolean(pool, value->integer != 0);
   else if (primitive == 'D' || primitive == 'F')
-    result = value_number(pool, primitive,
-                          primitive == 'F' ? value->kind == VALUE_NUMBER ? (double)(float)value->number
-                                                                         : (double)(float)value->integer
-                                           : number_of(value));
+    result = value_number(pool, primitive, primitive == 'F' ? float_of(value) : number_of(value));
   else
     result = value_integer(pool, primitive,
                            wrap(primitive, (uint64_t)(value->kind == VALUE_NUMBER
@@ -539,10 +593,6 @@ struct value *value_convert(struct value_pool *pool, const struct value *value, 
 
 bool value_equal(const struct value *left, const struct value *right)
 {
-  while (left->kind == VALUE_CAST)
-    left = left->items[0];
-  while (right->kind == VALUE_CAST)
-    right = right->items[0];
   if (is_numeric(left) && is_numeric(right))
     return compare_numbers(BINARY_EQUAL, promote(left, right), left, right);
   if (left->kind != right->kind)
@@ -552,8 +602,9 @@ bool value_equal(const struct value *left, const struct value *right)
     return true;
   case VALUE_BOOLEAN:
     return left->integer == right->integer;
-  case VALUE_TEXT:
-    return text_equal(left->text, right->text);
+  case VALUE_TEXT: /* a String, or a value of another class */
+    return text_equal(left->text, right->text) && text_equal(text_of(left->type == NULL ? "" : left->type),
+                                                             text_of(right->type == NULL ? "" : right->type));
   case VALUE_OBJECT:
     return jp_ref_number(left->ref) == jp_ref_number(right->ref) &&
            jp_ref_epoch(left->ref) == jp_ref_epoch(right->ref);

@@ -12,7 +12,7 @@
 #include "command/language.h"
 #include "jpeer/client.h"
 
-struct lambda; /* evaluator.c */
+struct lambda; /* expressions.c */
 
 enum value_kind {
   VALUE_VOID,
@@ -47,7 +47,7 @@ struct value {
   struct jp_ref *ref;
   struct value **items; /* owned array of held values */
   size_t item_count;
-  struct lambda *lambda; /* owned by the value, see evaluator.c */
+  struct lambda *lambda; /* owned by the value, see expressions.c */
   size_t step;           /* of a PENDING: the number of its step in the batch */
   size_t at;             /* of a PENDING: the place in the source */
 };
@@ -58,11 +58,13 @@ struct value_pool {
   size_t capacity;
 };
 
-/* evaluator.c: a value does not hold its lambda any more. */
+/* expressions.c: a value does not hold its lambda any more. */
 void lambda_release(struct lambda *lambda);
 
 /* A new value, held by the pool. NULL: no memory. */
 struct value *value_create(struct value_pool *pool, enum value_kind kind);
+/* The pool holds a value that others hold, too. NULL: no memory. */
+struct value *value_hold(struct value_pool *pool, struct value *value);
 struct value *value_keep(struct value *value);
 /* Accepts NULL. */
 void value_release(struct value *value);
@@ -82,8 +84,13 @@ bool value_append(struct value *value, struct value *item);
 
 /* Makes *value, which is PENDING or new, what an answer says; it keeps the answer's object. False: no memory. */
 bool value_set_answer(struct value *value, const struct jp_answer *answer);
-/* The value of an element of jpeer.fetch with types, from its JSON; answer is the answer that it is in. NULL: no memory. */
-struct value *value_of_element(struct value_pool *pool, struct jp_answer *answer, struct jp_json json);
+/* The value of an element of jpeer.fetch with types and longs as texts, from its JSON; answer is the answer that it is in,
+ * object what it is an element of: the class of an array says what its elements are. The wrappers of other objects are
+ * told apart as far as the protocol does: a Byte or Short becomes an Integer, a Float a Double. NULL: no memory. */
+struct value *value_of_element(struct value_pool *pool, struct jp_answer *answer, struct jp_json json,
+                               const struct value *object);
+/* A String of JSON, unescaped, in the arena; "" if it is no String, or there is no memory. NUL-terminated. */
+struct text value_read_text(struct arena *arena, struct jp_json json);
 
 /* Java's text of a BOOLEAN, INTEGER, NUMBER, CHAR, TEXT or NULL; also of an OBJECT with a text. False: of no other. */
 bool value_write_text(const struct value *value, struct buffer *out);
@@ -100,7 +107,7 @@ struct value *value_negate(struct value_pool *pool, const struct value *value, s
 /* Converts a number or char to a primitive type, as a cast does. NULL and *error: it cannot be. */
 struct value *value_convert(struct value_pool *pool, const struct value *value, char primitive,
                             struct jp_error *error);
-/* Whether == holds for two values that are not pending. */
+/* Whether == holds for two values that are neither pending nor casts. */
 bool value_equal(const struct value *left, const struct value *right);
 
 #endif

@@ -10,13 +10,6 @@
 #include <time.h>
 
 /* A String of JSON in the arena; "" if it is none. */
-static struct text read_string(struct arena *arena, struct jp_json json)
-{
-  char *room = arena_alloc(arena, json.text.len + 1);
-  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
-  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
-}
-
 static void write_line(const struct command *command, struct text text)
 {
   command_write_text(command, text);
@@ -36,7 +29,7 @@ static void print_names(const struct command *command, struct jp_json names, con
   arena_init(&arena);
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(names, member));
        jp_json_next(&cursor, NULL, &item);) {
-    struct text name = read_string(&arena, item);
+    struct text name = value_read_text(&arena, item);
     if (pattern == NULL || (name.len > 0 && fnmatch(pattern, name.data, 0) == 0)) {
       command_write_text(command, name);
       puts(end);
@@ -119,7 +112,7 @@ static void append_words(struct buffer *out, struct arena *arena, struct jp_json
   struct jp_json item;
   size_t count = 0;
   for (struct jp_json_cursor cursor = jp_json_enter(list); jp_json_next(&cursor, NULL, &item);) {
-    struct text word = read_string(arena, item);
+    struct text word = value_read_text(arena, item);
     buffer_printf(out, "%s%.*s", count++ == 0 ? before : between, TEXT_ARGS(word));
   }
 }
@@ -132,8 +125,8 @@ static void append_parameters(struct buffer *out, struct arena *arena, struct jp
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(member, "parameters"));
        jp_json_next(&cursor, NULL, &parameter);) {
     buffer_printf(out, count++ == 0 ? "" : ", ");
-    buffer_append_text(out, read_string(arena, jp_json_member(parameter, "type")));
-    struct text name = read_string(arena, jp_json_member(parameter, "name"));
+    buffer_append_text(out, value_read_text(arena, jp_json_member(parameter, "type")));
+    struct text name = value_read_text(arena, jp_json_member(parameter, "name"));
     if (!text_starts_with(name, TEXT("arg")))
       buffer_printf(out, " %.*s", TEXT_ARGS(name));
   }
@@ -149,11 +142,11 @@ struct member_list {
 static void append_member(struct buffer *out, struct arena *arena, const struct member_list *list,
                           struct jp_json member)
 {
-  struct text modifiers = read_string(arena, jp_json_member(member, "modifiers"));
+  struct text modifiers = value_read_text(arena, jp_json_member(member, "modifiers"));
   buffer_printf(out, "  %.*s%s", TEXT_ARGS(modifiers), modifiers.len > 0 ? " " : "");
   if (list->type != NULL)
-    buffer_printf(out, "%.*s ", TEXT_ARGS(read_string(arena, jp_json_member(member, list->type))));
-  buffer_append_text(out, read_string(arena, jp_json_member(member, "name")));
+    buffer_printf(out, "%.*s ", TEXT_ARGS(value_read_text(arena, jp_json_member(member, list->type))));
+  buffer_append_text(out, value_read_text(arena, jp_json_member(member, "name")));
   if (list->has_parameters)
     append_parameters(out, arena, member);
   BUFFER_LITERAL(out, ";\n");
@@ -194,11 +187,11 @@ static void print_description(const struct command *command, struct jp_json desc
   struct buffer out;
   arena_init(&arena);
   buffer_init(&out);
-  struct text modifiers = read_string(&arena, jp_json_member(description, "modifiers"));
+  struct text modifiers = value_read_text(&arena, jp_json_member(description, "modifiers"));
   const char *class_word = memmem(modifiers.data, modifiers.len, "interface", 9) != NULL ? "" : "class ";
   buffer_printf(&out, "%.*s%s%s%.*s", TEXT_ARGS(modifiers), modifiers.len > 0 ? " " : "", class_word,
-                TEXT_ARGS(read_string(&arena, jp_json_member(description, "class"))));
-  struct text super = read_string(&arena, jp_json_at(jp_json_member(description, "superclasses"), 0));
+                TEXT_ARGS(value_read_text(&arena, jp_json_member(description, "class"))));
+  struct text super = value_read_text(&arena, jp_json_at(jp_json_member(description, "superclasses"), 0));
   if (super.len > 0 && !text_equal(super, TEXT("java.lang.Object")))
     buffer_printf(&out, " extends %.*s", TEXT_ARGS(super));
   append_words(&out, &arena, jp_json_member(description, "interfaces"),
@@ -301,7 +294,17 @@ int command_ps(struct command *command)
   struct buffer out;
   arena_init(&arena);
   buffer_init(&out);
-  struct running_peer *first = peers_list(&arena);
+  struct running_peer *first;
+  struct jp_error error;
+  int code = COMMAND_GOOD;
+  if (peers_list(&arena, &first, &error) != JP_OK) {
+    fprintf(stderr, "jpeer ps: %s\n", error.text);
+    code = COMMAND_FAILED;
+  }
+  if (command->options.jvms && !peers_add_jvms(&arena, &first)) {
+    fputs("jpeer ps: out of memory\n", stderr);
+    code = COMMAND_FAILED;
+  }
   if (first != NULL && !command->options.json)
     buffer_printf(&out, "%-20s %8s  %-16s  %-36s  %s\n", "NAME", "PID", "SINCE", "UUID", "ADDRESSES");
   for (const struct running_peer *peer = first; peer != NULL; peer = peer->next) {
@@ -331,13 +334,13 @@ int command_ps(struct command *command)
     command_write_text(command, buffer_text(&out));
   buffer_fini(&out);
   arena_fini(&arena);
-  return COMMAND_GOOD;
+  return code;
 }
 
 static struct text member_text(struct arena *arena, struct jp_json call, const char *name)
 {
   struct jp_json member = jp_json_member(call, name);
-  return member.kind == JP_JSON_STRING ? read_string(arena, member)
+  return member.kind == JP_JSON_STRING ? value_read_text(arena, member)
                                        : (struct text){member.text.data, member.text.len};
 }
 

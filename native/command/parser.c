@@ -10,10 +10,21 @@ struct parser {
   struct arena *arena;
   struct language_error *error;
   const struct language_names *names;
-  struct token token;     /* the next one */
-  unsigned brackets;      /* open ( and [ in this block: inside them line ends do not end a statement */
-  unsigned nesting;       /* calls of the parser by itself */
-  struct node *variables; /* names that the text itself has given to variables so far; linked by next */
+  struct token token; /* the next one */
+  unsigned brackets;  /* open ( and [ in this block: inside them line ends do not end a statement */
+  unsigned nesting;   /* calls of the parser by itself */
+  unsigned loops;     /* around, in this lambda: break and continue need one */
+  struct known_name
+      *variables; /* names that the text itself has given to variables so far: the latest first */
+  struct known_name **buckets; /* the same by their hashes; NULL: none yet */
+};
+
+enum { BUCKETS = 1024 };
+
+struct known_name {
+  struct known_name *before; /* in the text */
+  struct known_name *next;   /* of its bucket: the latest first */
+  struct text name;
 };
 
 static const char *const reserved[] = {
@@ -51,9 +62,29 @@ static bool is_name(const struct parser *p)
   return p->token.kind == TOKEN_NAME && !is_reserved(p->token.span);
 }
 
+/* Java's assignments with an operator: "x += 1" and "x++". */
+static bool is_assigning_sign(const struct parser *p)
+{
+  static const char *const signs[] = {"++", "--", "+=", "-=", "*=", "/=", "%="};
+  for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+    if (is_sign(p, signs[i]))
+      return true;
+  }
+  return false;
+}
+
+static enum jp_status fail_assigning(struct parser *p)
+{
+  return language_fail(p->error, p->token.at, false, "%.*s is no part of the language: write x = x %c %s",
+                       TEXT_ARGS(p->token.span), p->token.span.data[0],
+                       p->token.span.data[1] == '=' ? "..." : "1");
+}
+
 static enum jp_status fail_expected(struct parser *p, const char *expected)
 {
   bool at_end = p->token.kind == TOKEN_END;
+  if (is_assigning_sign(p))
+    return fail_assigning(p);
   if (at_end)
     return language_fail(p->error, p->token.at, true, "expected %s, but the text ends here", expected);
   struct text found = text_slice(p->source, p->token.at, p->token.end);
@@ -177,7 +208,8 @@ static bool is_lambda_ahead(const struct parser *p)
 
 static bool is_variable(const struct parser *p, struct text name)
 {
-  for (const struct node *known = p->variables; known != NULL; known = known->next) {
+  const struct known_name *known = p->buckets == NULL ? NULL : p->buckets[text_hash(name) % BUCKETS];
+  for (; known != NULL; known = known->next) {
     if (text_equal(known->name, name))
       return true;
   }
@@ -272,14 +304,23 @@ static enum jp_status parse_unary(struct parser *p, struct node **out);
 
 static enum jp_status note_variable(struct parser *p, struct text name)
 {
-  struct node *known;
-  enum jp_status status = make_node(p, NODE_NAME, 0, &known);
-  if (status == JP_OK) {
-    known->name = name;
-    known->next = p->variables;
-    p->variables = known;
-  }
-  return status;
+  struct known_name *known = arena_calloc(p->arena, 1, sizeof *known);
+  if (p->buckets == NULL)
+    p->buckets = arena_calloc(p->arena, BUCKETS, sizeof(struct known_name *));
+  if (known == NULL || p->buckets == NULL)
+    return jp_fail_memory(&p->error->error, "the expression");
+  struct known_name **bucket = &p->buckets[text_hash(name) % BUCKETS];
+  *known = (struct known_name){.before = p->variables, .next = *bucket, .name = name};
+  p->variables = known;
+  *bucket = known;
+  return JP_OK;
+}
+
+/* Forgets the names after that one: those of a lambda. */
+static void forget_variables(struct parser *p, const struct known_name *last)
+{
+  for (; p->variables != last; p->variables = p->variables->before)
+    p->buckets[text_hash(p->variables->name) % BUCKETS] = p->variables->next;
 }
 
 static enum jp_status take_name(struct parser *p, const char *what, struct text *name)
@@ -318,6 +359,14 @@ static enum jp_status parse_bracketed(struct parser *p, const char *close, struc
   return status == JP_OK ? parse_items(p, close, list_node) : status;
 }
 
+/* Parsing fails before the stack ends, whatever the text is. */
+static enum jp_status enter(struct parser *p)
+{
+  if (++p->nesting <= LANGUAGE_DEPTH_MAX)
+    return JP_OK;
+  return language_fail(p->error, p->token.at, false, "this is nested more than %d times", LANGUAGE_DEPTH_MAX);
+}
+
 /* ---- primaries ---- */
 
 static enum jp_status parse_literal(struct parser *p, struct node **out)
@@ -348,6 +397,78 @@ static enum jp_status parse_word_literal(struct parser *p, enum literal_kind kin
   return advance(p);
 }
 
+/* At the "]" of empty brackets, further ones may follow: the node's type gets them. */
+static enum jp_status parse_empty_brackets(struct parser *p, struct node *node)
+{
+  while (true) {
+    node->type = arena_printf(p->arena, "%.*s[]", TEXT_ARGS(node->type));
+    enum jp_status status = close_bracket(p, "]");
+    if (status != JP_OK || !is_sign(p, "[") || !is_continued(p))
+      return status;
+    p->brackets++;
+    status = advance(p);
+    if (status == JP_OK && !is_sign(p, "]"))
+      status = fail_expected(p, "\"]\"");
+    if (status != JP_OK)
+      return status;
+  }
+}
+
+/* After the first "[" of "new int[5][2][]": the lengths. */
+static enum jp_status parse_lengths(struct parser *p, struct node *node)
+{
+  struct node_list list = {&node->items};
+  struct node *length;
+  enum jp_status status = parse_expression(p, &length);
+  while (status == JP_OK) {
+    append_item(&list, length);
+    status = close_bracket(p, "]");
+    if (status != JP_OK || !is_sign(p, "[") || !is_continued(p))
+      break;
+    p->brackets++;
+    status = advance(p);
+    if (status == JP_OK && is_sign(p, "]"))
+      return parse_empty_brackets(p, node);
+    if (status == JP_OK)
+      status = parse_expression(p, &length);
+  }
+  return status;
+}
+
+/* At the "{" with the elements of a NEW_ELEMENTS; those of an array of arrays may be in braces, too. */
+static enum jp_status parse_elements(struct parser *p, struct node *node)
+{
+  struct node_list list = {&node->items};
+  struct text element = text_slice(node->type, 0, node->type.len - 2);
+  bool is_nested = text_ends_with(element, TEXT("[]"));
+  enum jp_status status = enter(p);
+  p->brackets++;
+  if (status == JP_OK)
+    status = advance(p);
+  while (status == JP_OK && !is_sign(p, "}")) {
+    struct node *item = NULL;
+    if (is_nested && is_sign(p, "{")) {
+      status = make_node(p, NODE_NEW_ELEMENTS, p->token.at, &item);
+      if (status == JP_OK) {
+        item->type = element;
+        status = parse_elements(p, item);
+      }
+    } else {
+      status = parse_expression(p, &item);
+    }
+    if (status != JP_OK)
+      break;
+    append_item(&list, item);
+    if (!is_sign(p, ","))
+      break;
+    status = advance(p);
+  }
+  p->nesting--;
+  if (status == JP_OK)
+    status = close_bracket(p, "}");
+  return status == JP_OK ? finish(p, node, &node) : status;
+}
+
 /* After "new". */
 static enum jp_status parse_new(struct parser *p, struct node **out)
 {
@@ -367,18 +488,15 @@ static enum jp_status parse_new(struct parser *p, struct node **out)
     if (status != JP_OK)
       return status;
     if (is_sign(p, "]")) {
-      status = close_bracket(p, "]");
       node->kind = NODE_NEW_ELEMENTS;
-      node->type = arena_printf(p->arena, "%.*s[]", TEXT_ARGS(node->type));
+      status = parse_empty_brackets(p, node);
       if (status == JP_OK && !is_sign(p, "{"))
         return fail_expected(p, "\"{\" with the elements");
       if (status == JP_OK)
-        status = parse_bracketed(p, "}", node);
+        status = parse_elements(p, node);
     } else {
       node->kind = NODE_NEW_ARRAY;
-      status = parse_expression(p, &node->first);
-      if (status == JP_OK)
-        status = close_bracket(p, "]");
+      status = parse_lengths(p, node);
     }
   } else {
     return fail_expected(p, "\"(\" with arguments, or \"[\"");
@@ -389,13 +507,16 @@ static enum jp_status parse_new(struct parser *p, struct node **out)
 /* At the arrow. */
 static enum jp_status parse_lambda_body(struct parser *p, struct node *node, struct node **out)
 {
-  struct node *known = p->variables;
+  const struct known_name *known = p->variables;
+  const unsigned loops = p->loops;
   enum jp_status status = expect_sign(p, "->");
+  p->loops = 0;
   for (const struct node *item = node->items; status == JP_OK && item != NULL; item = item->next)
     status = note_variable(p, item->name);
   if (status == JP_OK)
     status = is_sign(p, "{") ? parse_block(p, &node->first) : parse_simple_statement(p, &node->first);
-  p->variables = known;
+  forget_variables(p, known);
+  p->loops = loops;
   return status == JP_OK ? finish(p, node, out) : status;
 }
 
@@ -666,14 +787,6 @@ static enum jp_status fold_least(struct parser *p, struct node **out)
   return parse_literal(p, out);
 }
 
-/* Parsing fails before the stack ends, whatever the text is. */
-static enum jp_status enter(struct parser *p)
-{
-  if (++p->nesting <= LANGUAGE_DEPTH_MAX)
-    return JP_OK;
-  return language_fail(p->error, p->token.at, false, "this is nested more than %d times", LANGUAGE_DEPTH_MAX);
-}
-
 static enum jp_status parse_prefixed(struct parser *p, enum node_kind kind, struct node **out)
 {
   struct node *node;
@@ -841,28 +954,34 @@ static enum jp_status parse_declared_value(struct parser *p, struct text type, s
   if (status != JP_OK)
     return status;
   node->type = type;
-  status = is_array ? parse_bracketed(p, "}", node) : parse_expression(p, &node->first);
+  status = is_array ? parse_elements(p, node) : parse_expression(p, &node->first);
   return status == JP_OK ? finish(p, node, out) : status;
 }
 
-/* [var | TYPE] NAME = expression; *target is the NAME. */
-static enum jp_status parse_declaration(struct parser *p, const char *sign, struct node **target,
-                                        struct node **value)
+/* [var | TYPE] NAME and the sign; *target is the NAME, *type "" without a type. */
+static enum jp_status parse_declared_name(struct parser *p, const char *sign, struct text *type,
+                                          struct node **target)
 {
-  struct text type = TEXT("");
   enum jp_status status = JP_OK;
+  *type = TEXT("");
   while (status == JP_OK && is_word(p, "final"))
     status = advance(p);
   if (status == JP_OK && is_word(p, "var"))
     status = advance(p);
-  else if (status == JP_OK && is_declaration_ahead(p) && !read_type(p, true, &type))
+  else if (status == JP_OK && is_declaration_ahead(p) && !read_type(p, true, type))
     status = fail_expected(p, "a type");
   if (status == JP_OK)
     status = make_node(p, NODE_NAME, p->token.at, target);
   if (status == JP_OK)
     status = take_name(p, "the name of a variable", &(*target)->name);
-  if (status == JP_OK)
-    status = expect_sign(p, sign);
+  return status == JP_OK ? expect_sign(p, sign) : status;
+}
+
+/* [var | TYPE] NAME = expression; *target is the NAME. */
+static enum jp_status parse_declaration(struct parser *p, struct node **target, struct node **value)
+{
+  struct text type;
+  enum jp_status status = parse_declared_name(p, "=", &type, target);
   if (status == JP_OK)
     status = parse_declared_value(p, type, value);
   if (status == JP_OK)
@@ -889,7 +1008,7 @@ static enum jp_status parse_simple_statement(struct parser *p, struct node **out
   struct node *value;
   size_t at = p->token.at;
   if (is_word(p, "var") || is_word(p, "final") || is_declaration_ahead(p)) {
-    enum jp_status declared = parse_declaration(p, "=", &target, &value);
+    enum jp_status declared = parse_declaration(p, &target, &value);
     return declared == JP_OK ? finish_assignment(p, at, target, value, out) : declared;
   }
   enum jp_status status = parse_expression(p, out);
@@ -925,18 +1044,33 @@ static enum jp_status parse_condition(struct parser *p, struct node **out)
   return status == JP_OK ? close_bracket(p, ")") : status;
 }
 
+static enum jp_status parse_loop_body(struct parser *p, struct node **out)
+{
+  p->loops++;
+  enum jp_status status = parse_block(p, out);
+  p->loops--;
+  return status;
+}
+
 static enum jp_status parse_for(struct parser *p, struct node *node)
 {
   struct node *variable = NULL;
+  struct text type;
   enum jp_status status = open_condition(p);
   if (status == JP_OK)
-    status = parse_declaration(p, ":", &variable, &node->first);
+    status = parse_declared_name(p, ":", &type, &variable);
+  if (status == JP_OK)
+    status = parse_expression(p, &node->first);
+  if (status == JP_OK)
+    status = note_variable(p, variable->name);
   if (status == JP_OK)
     status = close_bracket(p, ")");
   if (status != JP_OK)
     return status;
   node->name = variable->name;
-  return parse_block(p, &node->second);
+  if (primitive_find_keyword(type) != NULL)
+    node->type = type;
+  return parse_loop_body(p, &node->second);
 }
 
 static enum jp_status parse_if(struct parser *p, struct node *node)
@@ -991,7 +1125,7 @@ static enum jp_status parse_try(struct parser *p, struct node *node)
   if (is_sign(p, "(")) {
     status = open_condition(p);
     if (status == JP_OK)
-      status = parse_declaration(p, "=", &variable, &node->first);
+      status = parse_declaration(p, &variable, &node->first);
     if (status == JP_OK)
       status = close_bracket(p, ")");
     if (status == JP_OK)
@@ -1021,14 +1155,15 @@ static enum jp_status parse_return(struct parser *p, struct node *node)
 static enum jp_status parse_while(struct parser *p, struct node *node)
 {
   enum jp_status status = parse_condition(p, &node->first);
-  return status == JP_OK ? parse_block(p, &node->second) : status;
+  return status == JP_OK ? parse_loop_body(p, &node->second) : status;
 }
 
-static enum jp_status parse_nothing(struct parser *p, struct node *node)
+static enum jp_status parse_jump(struct parser *p, struct node *node)
 {
-  (void)p;
-  (void)node;
-  return JP_OK;
+  if (p->loops > 0)
+    return JP_OK;
+  return language_fail(p->error, node->at, false, "there is no loop around %s",
+                       node->kind == NODE_BREAK ? "break" : "continue");
 }
 
 /* The statements that begin with a word; the parser is after that word. */
@@ -1036,10 +1171,10 @@ static const struct {
   const char *word;
   enum node_kind kind;
   enum jp_status (*parse)(struct parser *p, struct node *node);
-} statements[] = {{"for", NODE_FOR, parse_for},         {"if", NODE_IF, parse_if},
-                  {"while", NODE_WHILE, parse_while},   {"try", NODE_TRY, parse_try},
-                  {"throw", NODE_THROW, parse_throw},   {"return", NODE_RETURN, parse_return},
-                  {"break", NODE_BREAK, parse_nothing}, {"continue", NODE_CONTINUE, parse_nothing}};
+} statements[] = {{"for", NODE_FOR, parse_for},       {"if", NODE_IF, parse_if},
+                  {"while", NODE_WHILE, parse_while}, {"try", NODE_TRY, parse_try},
+                  {"throw", NODE_THROW, parse_throw}, {"return", NODE_RETURN, parse_return},
+                  {"break", NODE_BREAK, parse_jump},  {"continue", NODE_CONTINUE, parse_jump}};
 
 static enum jp_status parse_command(struct parser *p, struct node **out)
 {

@@ -1,6 +1,6 @@
 /* Prints results: a value as its text, an object as its class, size and first elements, or as JSON. */
 #include "command/command.h"
-
+#include "command/fetch.h"
 #include "command/table.h"
 
 #include "json/writer.h"
@@ -29,7 +29,6 @@ void command_write_text(const struct command *command, struct text text)
 
 enum shape { SHAPE_OTHER, SHAPE_ARRAY, SHAPE_COLLECTION, SHAPE_MAP };
 
-/* Streams and iterators are not read: their elements could be read once only. False: the connection failed. */
 /* By the names of java.util: without a round trip, and also if the policy denies the question. */
 static enum shape guess_shape(const struct value *object)
 {
@@ -44,6 +43,7 @@ static enum shape guess_shape(const struct value *object)
   return text_ends_with(type, TEXT("Map")) ? SHAPE_MAP : SHAPE_OTHER;
 }
 
+/* Streams and iterators are not read: their elements could be read once only. False: no answer arrived. */
 static bool find_shape(struct command *command, const struct value *object, enum shape *shape)
 {
   static const struct {
@@ -91,39 +91,32 @@ static int64_t find_size(struct command *command, const struct value *object, en
 static bool append_elements(struct command *command, const struct value *object, enum shape shape,
                             struct buffer *out)
 {
-  static const struct jp_options with_types = {.size = sizeof with_types, .types = true};
   const size_t most = command->options.elements == 0 ? SHOWN_STANDARD : command->options.elements;
-  struct jp_request fetch = jp_build_fetch(jp_object(object->ref), (int64_t)most, 0);
-  struct jp_answer *answer;
+  struct fetch fetch;
   const struct failure *failure;
   struct value_pool pool = {0};
   struct jp_json item;
-  bool is_done = true;
-  fetch.options = &with_types;
-  if (!evaluator_request(command->evaluator, &fetch, &answer, &failure))
-    return false;
-  (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
-  bool is_good = true;
-  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(jp_answer_json(answer), "elements"));
-       is_good && jp_json_next(&cursor, NULL, &item);)
-    is_good = value_of_element(&pool, answer, item) != NULL;
-  /* The elements of an element have another holder than the pool. */
+  fetch_begin(&fetch, command->evaluator, object, FETCH_TYPED);
+  bool is_good = fetch_page(&fetch, most, &failure);
   struct value *list = is_good ? value_create(&pool, shape == SHAPE_MAP ? VALUE_MAP : VALUE_LIST) : NULL;
   is_good = list != NULL;
-  for (size_t i = 0; is_good && i + 1 < pool.count; i++) {
-    if (pool.values[i]->holders == 1)
-      is_good = value_append(list, pool.values[i]);
+  for (struct jp_json_cursor cursor = jp_json_enter(fetch.elements);
+       is_good && jp_json_next(&cursor, NULL, &item);) {
+    struct value *element = fetch_value(&fetch, &pool, item);
+    is_good = element != NULL && value_append(list, element);
   }
   is_good = is_good && command_learn_texts(command, &list, 1);
-  buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
-  for (size_t i = 0; is_good && i < list->item_count; i++) {
-    buffer_printf(out, i == 0 ? "" : ", ");
-    command_append_plain(list->items[i], out);
+  if (is_good) {
+    buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
+    for (size_t i = 0; i < list->item_count; i++) {
+      buffer_printf(out, i == 0 ? "" : ", ");
+      command_append_plain(list->items[i], out);
+    }
+    if (!fetch.is_done)
+      buffer_printf(out, list->item_count > 0 ? ", ..." : "...");
+    buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
   }
-  if (!is_done)
-    buffer_printf(out, list != NULL && list->item_count > 0 ? ", ..." : "...");
-  buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
-  jp_answer_free(answer);
+  fetch_end(&fetch);
   value_pool_fini(&pool);
   return is_good;
 }
@@ -153,25 +146,43 @@ static bool append_text(struct command *command, const struct value *object, str
   return true;
 }
 
+/* What follows the class of an object. What Java throws, or the policy denies, is left out. */
+static int describe_object(struct command *command, const struct value *object, struct buffer *out)
+{
+  enum shape shape;
+  if (!find_shape(command, object, &shape))
+    return command_report_lost(command);
+  if (shape != SHAPE_OTHER) {
+    int64_t size = find_size(command, object, shape);
+    int code = size >= 0 ? COMMAND_GOOD : command_report_lost(command);
+    if (code != COMMAND_GOOD)
+      return code;
+    if (size >= 0)
+      buffer_printf(out, " (%lld)", (long long)size);
+  }
+  buffer_append_char(out, ' ');
+  const size_t before = out->len;
+  if (shape != SHAPE_OTHER) {
+    if (append_elements(command, object, shape, out))
+      return COMMAND_GOOD;
+    buffer_truncate(out, before);
+    int code = command_report_lost(command);
+    if (code != COMMAND_GOOD)
+      return code;
+  }
+  return append_text(command, object, out) ? COMMAND_GOOD : command_report_lost(command);
+}
+
 static int print_object(struct command *command, struct value *object)
 {
   struct buffer out;
-  enum shape shape;
   size_t number = evaluator_number_result(command->evaluator, object);
   buffer_init(&out);
-  bool is_good = find_shape(command, object, &shape);
-  int64_t size = is_good && shape != SHAPE_OTHER ? find_size(command, object, shape) : -1;
-  if (size >= 0)
-    buffer_printf(&out, " (%lld)", (long long)size);
-  buffer_append_char(&out, ' ');
-  const size_t before = out.len;
-  bool has_elements = shape != SHAPE_OTHER && append_elements(command, object, shape, &out);
-  if (!has_elements) {
-    buffer_truncate(&out, before);
-    if (is_good)
-      (void)append_text(command, object, &out);
+  int code = describe_object(command, object, &out);
+  if (code != COMMAND_GOOD) {
+    buffer_fini(&out);
+    return code;
   }
-  /* What cannot be shown has no value, but is not wrong. */
   printf("$%zu %s%s%s", number, command->has_colour ? "\033[36m" : "",
          object->type == NULL ? "" : object->type, command->has_colour ? "\033[0m" : "");
   command_write_text(command, out.len > 1 ? buffer_text(&out) : TEXT(""));
@@ -210,31 +221,21 @@ static void append_json_page(struct buffer *out, struct jp_json elements, enum s
 static bool append_json_elements(struct command *command, const struct value *object, enum shape shape,
                                  struct buffer *out, const struct failure **failure)
 {
-  struct jp_ref *at = jp_ref_keep(object->ref);
+  struct fetch fetch;
+  struct progress progress = {0};
   size_t count = 0;
-  bool is_done = false;
   bool is_good = true;
+  fetch_begin(&fetch, command->evaluator, object, FETCH_PLAIN);
   buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
-  while (is_good && !is_done) {
-    struct jp_answer *answer = NULL;
-    struct jp_request fetch =
-        jp_build_fetch(jp_object(at), JSON_PAGE, shape == SHAPE_ARRAY ? (int64_t)count : 0);
-    is_good = evaluator_request(command->evaluator, &fetch, &answer, failure);
-    if (!is_good)
-      break;
-    is_done = true;
-    (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
-    append_json_page(out, jp_json_member(jp_answer_json(answer), "elements"), shape, &count);
-    struct jp_ref *next =
-        is_done || shape == SHAPE_ARRAY ? NULL : jp_answer_take_ref(answer, jp_answer_json(answer));
-    if (next != NULL) {
-      jp_ref_release(at);
-      at = next;
-    }
-    jp_answer_free(answer);
+  while (is_good && !fetch.is_done) {
+    command_show_progress(&progress, fetch.count);
+    is_good = fetch_page(&fetch, JSON_PAGE, failure);
+    if (is_good)
+      append_json_page(out, fetch.elements, shape, &count);
   }
   buffer_append_char(out, shape == SHAPE_MAP ? '}' : ']');
-  jp_ref_release(at);
+  command_end_progress(&progress);
+  fetch_end(&fetch);
   return is_good;
 }
 
@@ -248,7 +249,10 @@ static bool append_json(struct command *command, const struct value *value, stru
   bool has_text = value_write_text(value, &text);
   struct text shown = text.len == 0 ? TEXT("") : buffer_text(&text);
   if (value->kind == VALUE_OBJECT) {
-    if (find_shape(command, value, &shape) && shape != SHAPE_OTHER) {
+    if (!find_shape(command, value, &shape)) {
+      *failure = evaluator_failure(command->evaluator);
+      is_good = false;
+    } else if (shape != SHAPE_OTHER) {
       is_good = append_json_elements(command, value, shape, out, failure);
     } else {
       BUFFER_LITERAL(out, "{\"type\":");
@@ -257,6 +261,9 @@ static bool append_json(struct command *command, const struct value *value, stru
       if (append_text(command, value, &text)) {
         BUFFER_LITERAL(out, ",\"text\":");
         json_write_string(out, text.len == 0 ? TEXT("") : buffer_text(&text));
+      } else {
+        *failure = evaluator_failure(command->evaluator);
+        is_good = (*failure)->kind == FAILURE_THROWN || (*failure)->kind == FAILURE_DENIED;
       }
       buffer_append_char(out, '}');
     }
@@ -324,7 +331,9 @@ static int print_ndjson(struct command *command, struct value *value)
 {
   enum shape shape = SHAPE_OTHER;
   const struct value *values[1] = {value};
-  if (value->kind == VALUE_OBJECT && find_shape(command, value, &shape) && shape != SHAPE_OTHER)
+  if (value->kind == VALUE_OBJECT && !find_shape(command, value, &shape))
+    return command_report_lost(command);
+  if (shape != SHAPE_OTHER)
     return command_print_elements(command, value);
   if (value->kind == VALUE_LIST)
     return print_lines(command, (const struct value *const *)value->items, value->item_count);
@@ -403,18 +412,24 @@ int command_print_value(struct command *command, struct value *value)
   bool may_be_table = command->options.table || (command->is_terminal && !command->options.plain);
   if (value->kind == VALUE_LIST && value->item_count > 0 && value->items[0]->kind == VALUE_MAP &&
       may_be_table && !evaluator_make_object(command->evaluator, &value))
-    return COMMAND_FAILED;
+    return command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
   if (value->kind == VALUE_OBJECT && !command->options.raw) {
     bool is_table = false;
     int code = COMMAND_GOOD;
     if (may_be_table)
       code = command_print_table(command, value, &is_table);
-    return is_table ? code : print_object(command, value);
+    return is_table || code != COMMAND_GOOD ? code : print_object(command, value);
   }
   buffer_init(&out);
-  if (value->kind == VALUE_OBJECT)
-    (void)append_text(command, value, &out);
-  else
+  if (value->kind == VALUE_OBJECT && !append_text(command, value, &out)) {
+    buffer_fini(&out); /* --raw: the text is all that is asked for */
+    return command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
+  }
+  if (value->kind != VALUE_OBJECT && !command_learn_texts(command, &value, 1)) {
+    buffer_fini(&out);
+    return command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
+  }
+  if (value->kind != VALUE_OBJECT)
     command_append_plain(value, &out);
   if (command->options.raw)
     fwrite(out.data, 1, out.len, stdout);

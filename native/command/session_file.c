@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 64 << 20 };
+enum { FILE_MAX = 64 << 20, PING_MS = 10000, END_MS = 5000, LOCK_PAUSE_MS = 20 };
 
 struct session_file {
   const char *name;
@@ -27,13 +27,6 @@ struct session_file {
   struct jp_json json; /* absent: a new session */
   const char *url;
 };
-
-static struct text read_string(struct arena *arena, struct jp_json json)
-{
-  char *room = arena_alloc(arena, json.text.len + 1);
-  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
-  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
-}
 
 static bool is_name(const char *name)
 {
@@ -58,20 +51,19 @@ static bool find_folder(char *out, size_t size)
   return false;
 }
 
-/* JSON that is not a session's begins a new one. */
-static void read_session(struct session_file *file, struct text content)
+/* False: it is not what session_file_save has written. */
+static bool read_session(struct session_file *file, struct text content)
 {
-  if (jp_json_parse((struct jp_text){content.data, content.len}, 8, &file->json, NULL) != JP_JSONRPC_OK) {
-    file->json = (struct jp_json){.kind = JP_JSON_ABSENT};
-    return;
-  }
   struct uuid uuid;
-  struct text id = read_string(&file->arena, jp_json_member(file->json, "session"));
-  file->url = read_string(&file->arena, jp_json_member(file->json, "url")).data;
-  if (uuid_parse(id, &uuid))
-    uuid_format(&uuid, file->id);
-  else
-    file->json = (struct jp_json){.kind = JP_JSON_ABSENT};
+  if (jp_json_parse((struct jp_text){content.data, content.len}, 8, &file->json, NULL) != JP_JSONRPC_OK ||
+      !uuid_parse(value_read_text(&file->arena, jp_json_member(file->json, "session")), &uuid) ||
+      jp_json_member(file->json, "url").kind != JP_JSON_STRING ||
+      jp_json_member(file->json, "epoch").kind != JP_JSON_STRING ||
+      jp_json_member(file->json, "variables").kind != JP_JSON_ARRAY)
+    return false;
+  file->url = value_read_text(&file->arena, jp_json_member(file->json, "url")).data;
+  uuid_format(&uuid, file->id);
+  return true;
 }
 
 /* Waits for other commands of the session; Ctrl-C ends the wait. */
@@ -81,15 +73,25 @@ static bool lock_file(const struct command *command, const struct session_file *
     return true;
   if (errno == EWOULDBLOCK)
     fprintf(stderr, "jpeer %s: waits for another command of the session %s\n", command->name, file->name);
-  return errno == EWOULDBLOCK && flock(file->file, LOCK_EX) == 0;
+  while (errno == EWOULDBLOCK) {
+    if (command_poll(NULL, 0, LOCK_PAUSE_MS) < 0)
+      return false;
+    if (flock(file->file, LOCK_EX | LOCK_NB) == 0)
+      return true;
+  }
+  return false;
 }
 
 /* The content, in the arena. data NULL: it cannot be read. */
 static struct text read_content(struct session_file *file)
 {
   struct stat found;
-  if (fstat(file->file, &found) != 0 || found.st_size > FILE_MAX)
+  if (fstat(file->file, &found) != 0)
     return TEXT_ABSENT;
+  if (found.st_size > FILE_MAX) {
+    errno = EFBIG;
+    return TEXT_ABSENT;
+  }
   char *content = arena_alloc(&file->arena, (size_t)found.st_size + 1);
   ssize_t length = content == NULL ? -1 : pread(file->file, content, (size_t)found.st_size, 0);
   return length < 0 ? TEXT_ABSENT : (struct text){content, (size_t)length};
@@ -102,10 +104,12 @@ int session_file_open(const struct command *command, const char *name, struct se
   struct stat found;
   struct uuid uuid;
   *opened = NULL;
-  if (!is_name(name))
-    return command_fail_usage(
+  if (!is_name(name)) {
+    (void)command_fail_usage(
         command, "a session's name has letters, digits, \".\", \"_\" and \"-\", at most 64: not \"%.*s\"",
         OPTION_SHOWN(name));
+    return COMMAND_USAGE;
+  }
   if (!find_folder(folder, sizeof folder))
     return COMMAND_FAILED;
   struct session_file *file = calloc(1, sizeof *file);
@@ -115,19 +119,28 @@ int session_file_open(const struct command *command, const char *name, struct se
   arena_init(&file->arena);
   file->name = name;
   text_format(file->path, sizeof file->path, "%s/%s", folder, name);
-  do { /* the file may be removed while its lock is awaited */
+  do { /* the file may be removed or replaced while its lock is awaited */
     if (file->file > 0)
       close(file->file);
     file->file = open(file->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file->file < 0 || !lock_file(command, file) || fstat(file->file, &found) != 0) {
+      if (command_is_interrupted())
+        return COMMAND_INTERRUPTED;
       fprintf(stderr, "jpeer %s: cannot open %s: %s\n", command->name, file->path, strerror(errno));
       return COMMAND_FAILED;
     }
   } while (found.st_nlink == 0);
   struct text content = read_content(file);
-  if (content.len > 0)
-    read_session(file, content);
-  if (file->json.kind == JP_JSON_ABSENT) {
+  if (content.data == NULL) {
+    fprintf(stderr, "jpeer %s: cannot read %s: %s\n", command->name, file->path, strerror(errno));
+    return COMMAND_FAILED;
+  }
+  if (content.len > 0 && !read_session(file, content)) {
+    fprintf(stderr, "jpeer %s: %s is not the file of a session: remove it to begin a new one\n",
+            command->name, file->path);
+    return COMMAND_FAILED;
+  }
+  if (content.len == 0) {
     uuid_random(&uuid);
     uuid_format(&uuid, file->id);
   }
@@ -141,9 +154,9 @@ int session_file_open(const struct command *command, const char *name, struct se
 static struct value *read_variable(struct session_file *file, struct value_pool *pool,
                                    struct command *command, struct jp_json json, uint64_t epoch)
 {
-  struct text kind = read_string(&file->arena, jp_json_member(json, "kind"));
-  struct text type = read_string(&file->arena, jp_json_member(json, "type"));
-  struct text text = read_string(&file->arena, jp_json_member(json, "text"));
+  struct text kind = value_read_text(&file->arena, jp_json_member(json, "kind"));
+  struct text type = value_read_text(&file->arena, jp_json_member(json, "type"));
+  struct text text = value_read_text(&file->arena, jp_json_member(json, "text"));
   struct jp_json boxed = jp_json_member(json, "boxed");
   int64_t number = 0;
   int64_t sent = 0;
@@ -181,24 +194,38 @@ static struct value *read_variable(struct session_file *file, struct value_pool 
   return value;
 }
 
-void session_file_load(struct session_file *file, struct command *command)
+/* The first answer has the epoch of the session: without it no object could be told from those of another peer. */
+static int learn_epoch(struct command *command)
+{
+  struct jp_request ping = jp_build_ping();
+  struct jp_answer *answer = NULL;
+  struct jp_client_error error = {0};
+  const int64_t timeout_ms = command->options.timeout_ms;
+  if (client_session_epoch(command->client) != 0)
+    return COMMAND_GOOD;
+  enum jp_client_status status =
+      jp_client_call(command->client, &ping,
+                     timeout_ms > 0 && timeout_ms < PING_MS ? (int)timeout_ms : PING_MS, &answer, &error);
+  int code = status == JP_CLIENT_OK ? COMMAND_GOOD : command_report_status(command, status, &error, answer);
+  jp_answer_free(answer);
+  return code;
+}
+
+int session_file_load(struct session_file *file, struct command *command)
 {
   struct value_pool pool = {0};
   struct jp_json item;
   struct buffer lost;
   int64_t results = 0;
-  uint64_t epoch = strtoull(read_string(&file->arena, jp_json_member(file->json, "epoch")).data, NULL, 16);
-  if (client_session_epoch(command->client) == 0) { /* the first answer has it */
-    struct jp_request ping = jp_build_ping();
-    struct jp_answer *answer = NULL;
-    struct jp_client_error error;
-    (void)!jp_client_call(command->client, &ping, 10000, &answer, &error);
-    jp_answer_free(answer);
-  }
+  uint64_t epoch =
+      strtoull(value_read_text(&file->arena, jp_json_member(file->json, "epoch")).data, NULL, 16);
+  int code = learn_epoch(command);
+  if (code != COMMAND_GOOD)
+    return code;
   buffer_init(&lost);
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(file->json, "variables"));
        jp_json_next(&cursor, NULL, &item);) {
-    struct text name = read_string(&file->arena, jp_json_member(item, "name"));
+    struct text name = value_read_text(&file->arena, jp_json_member(item, "name"));
     struct value *value = read_variable(file, &pool, command, item, epoch);
     if (value == NULL || !evaluator_define(command->evaluator, name, value))
       buffer_printf(&lost, "%s%.*s", lost.len == 0 ? "" : ", ", TEXT_ARGS(name));
@@ -210,6 +237,7 @@ void session_file_load(struct session_file *file, struct command *command)
     fprintf(stderr, "jpeer %s: the peer of the session has ended, or has ended the session: %.*s are gone\n",
             command->name, (int)lost.len, lost.data);
   buffer_fini(&lost);
+  return COMMAND_GOOD;
 }
 
 static void write_variable(struct buffer *out, const char *name, const struct value *value, bool is_repeated)
@@ -220,7 +248,7 @@ static void write_variable(struct buffer *out, const char *name, const struct va
       [VALUE_OBJECT] = "object", [VALUE_PENDING] = NULL};
   char digits[NUMBER_TEXT_MAX];
   if (kinds[value->kind] == NULL) {
-    if (strcmp(name, "_") != 0)
+    if (strcmp(name, "_") != 0 && strcmp(name, "args") != 0) /* which each shell has anew */
       fprintf(stderr, "jpeer: the variable %s is not kept: only values and objects are\n", name);
     return;
   }
@@ -247,14 +275,59 @@ static void write_variable(struct buffer *out, const char *name, const struct va
   buffer_append_char(out, '}');
 }
 
-/* Two variables of one object share a handle: the first one has its count. */
-static bool is_repeated(const struct evaluator *evaluator, size_t index, const struct value *value)
+/* A ref among the variables, for the order by refs. */
+struct held_ref {
+  const struct jp_ref *ref;
+  size_t index; /* of the variable */
+};
+
+static int order_refs(const void *left, const void *right)
 {
-  const struct value *other = NULL;
-  for (size_t i = 0; value->ref != NULL && i < index; i++) {
-    if (evaluator_variable(evaluator, i, &other) != NULL && other->ref == value->ref)
-      return true;
+  const struct held_ref *a = left;
+  const struct held_ref *b = right;
+  const uintptr_t refs[2] = {(uintptr_t)a->ref, (uintptr_t)b->ref};
+  return refs[0] != refs[1] ? (refs[0] > refs[1]) - (refs[0] < refs[1])
+                            : (a->index > b->index) - (a->index < b->index);
+}
+
+/* Two variables of one object share a handle: the first one has its count. Fills repeated for each variable. False: no
+ * memory. */
+static bool find_repeated(const struct evaluator *evaluator, size_t count, bool *repeated)
+{
+  struct held_ref *refs = calloc(count + 1, sizeof *refs);
+  const struct value *value;
+  if (refs == NULL)
+    return false;
+  for (size_t i = 0; i < count && evaluator_variable(evaluator, i, &value) != NULL; i++)
+    refs[i] = (struct held_ref){value->ref, i};
+  qsort(refs, count, sizeof *refs, order_refs);
+  for (size_t i = 1; i < count; i++)
+    repeated[refs[i].index] = refs[i].ref != NULL && refs[i].ref == refs[i - 1].ref;
+  free(refs);
+  return true;
+}
+
+/* Replaces the file: what others see is the old content or the new one. The draft is locked before it has the file's name,
+ * so that who waits for the old one's lock waits on. */
+static bool replace_file(struct session_file *file, struct text content)
+{
+  char draft[PATH_MAX];
+  const char *name = strrchr(file->path, '/') + 1; /* which begins with no dot */
+  text_format(draft, sizeof draft, "%.*s.%s.new", (int)(name - file->path), file->path, name);
+  int written = open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (written < 0)
+    return false;
+  errno = ENOSPC; /* of a write that is cut */
+  if (flock(written, LOCK_EX | LOCK_NB) == 0 &&
+      write(written, content.data, content.len) == (ssize_t)content.len && rename(draft, file->path) == 0) {
+    close(file->file);
+    file->file = written;
+    return true;
   }
+  const int fault = errno;
+  unlink(draft);
+  close(written);
+  errno = fault;
   return false;
 }
 
@@ -263,17 +336,22 @@ int session_file_save(struct session_file *file, const struct command *command, 
   struct buffer out;
   const struct value *value;
   const char *name;
+  size_t count = 0;
   buffer_init(&out);
   BUFFER_LITERAL(&out, "{\"url\":");
   json_write_string(&out, text_of(url));
   buffer_printf(&out, ",\"session\":\"%s\",\"epoch\":\"%016" PRIx64 "\",\"results\":%zu,\"variables\":[",
                 file->id, client_session_epoch(command->client), evaluator_results(command->evaluator));
-  for (size_t i = 0; (name = evaluator_variable(command->evaluator, i, &value)) != NULL; i++) {
-    write_variable(&out, name, value, is_repeated(command->evaluator, i, value));
-  }
+  while (evaluator_variable(command->evaluator, count, &value) != NULL)
+    count++;
+  bool *repeated = calloc(count + 1, sizeof *repeated);
+  bool is_good = repeated != NULL && find_repeated(command->evaluator, count, repeated);
+  for (size_t i = 0; is_good && (name = evaluator_variable(command->evaluator, i, &value)) != NULL; i++)
+    write_variable(&out, name, value, repeated[i]);
+  free(repeated);
   BUFFER_LITERAL(&out, "\n]}\n");
-  bool is_written = !out.failed && pwrite(file->file, out.data, out.len, 0) == (ssize_t)out.len &&
-                    ftruncate(file->file, (off_t)out.len) == 0;
+  errno = ENOMEM;
+  bool is_written = is_good && !out.failed && replace_file(file, buffer_text(&out));
   buffer_fini(&out);
   if (is_written)
     return COMMAND_GOOD;
@@ -313,9 +391,9 @@ int command_sessions(struct command *command)
       continue;
     arena_init(&file.arena);
     struct text content = read_content(&file); /* without its lock: a command may use it for long */
-    if (content.len > 0)
-      read_session(&file, content);
-    if (file.url != NULL)
+    if (content.len > 0 && !read_session(&file, content))
+      printf("%-20s is broken: remove %s/%s\n", entry->d_name, folder, entry->d_name);
+    else if (file.url != NULL)
       printf("%-20s %s  %zu variables\n", entry->d_name, file.url,
              jp_json_count(jp_json_member(file.json, "variables")));
     arena_fini(&file.arena);
@@ -326,31 +404,53 @@ int command_sessions(struct command *command)
   return COMMAND_GOOD;
 }
 
+/* Nothing listens at the address any more: the session has ended with its peer. */
+static bool has_ended(enum jp_client_status status, const struct jp_client_error *error)
+{
+  static const int faults[] = {ECONNREFUSED, ENOENT};
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+    if (status == JP_CLIENT_REFUSED && text_ends_with(text_of(error->text), text_of(strerror(faults[i]))))
+      return true;
+  }
+  return false;
+}
+
+static int end_session(struct command *command, const char *url, const char *id)
+{
+  struct jp_client_config config = command_client_config(command);
+  struct jp_request request = jp_build_delete_session();
+  struct jp_answer *answer = NULL;
+  struct jp_client *client = NULL;
+  struct jp_client_error error;
+  config.peer_id = id;
+  enum jp_client_status status = jp_client_open(url, &config, &client, &error);
+  if (has_ended(status, &error))
+    return COMMAND_GOOD;
+  if (status == JP_CLIENT_OK)
+    status = jp_client_call(client, &request, END_MS, &answer, &error);
+  int code = status == JP_CLIENT_OK || status == JP_CLIENT_STALE
+                 ? COMMAND_GOOD
+                 : command_report_status(command, status, &error, answer);
+  jp_answer_free(answer);
+  jp_client_close(client);
+  return code;
+}
+
 int command_end(struct command *command)
 {
   struct session_file *file;
   const char *id = NULL;
   const char *url = NULL;
-  struct jp_client *client = NULL;
-  struct jp_client_error error;
   int code = session_file_open(command, command->words[0], &file, &id, &url);
   if (code == COMMAND_GOOD && url == NULL) {
     fprintf(stderr, "jpeer end: there is no session %s\n", command->words[0]);
-    code = COMMAND_FAILED;
-  }
-  if (code == COMMAND_GOOD) {
-    struct jp_client_config config = command_client_config(command);
-    config.peer_id = id;
-    if (jp_client_open(url, &config, &client, &error) == JP_CLIENT_OK) {
-      struct jp_request request = jp_build_delete_session();
-      struct jp_answer *answer = NULL;
-      (void)!jp_client_call(client, &request, 5000, &answer, &error);
-      jp_answer_free(answer);
-      jp_client_close(client);
-    } /* else the session has ended with its peer */
-  }
-  if (file != NULL && code != COMMAND_USAGE)
     session_file_remove(file);
+    code = COMMAND_FAILED;
+  } else if (code == COMMAND_GOOD) {
+    code = end_session(command, url, id);
+    if (code == COMMAND_GOOD)
+      session_file_remove(file);
+  }
   session_file_close(file);
   return code;
 }

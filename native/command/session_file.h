@@ -12,8 +12,9 @@ struct session_file;
  * status, after it has printed what failed. */
 int session_file_open(const struct command *command, const char *name, struct session_file **file,
                       const char **session_id, const char **url);
-/* Makes the variables of the session those of the evaluator. Says which objects are gone. */
-void session_file_load(struct session_file *file, struct command *command);
+/* Makes the variables of the session those of the evaluator. Says which objects are gone. Returns an exit status, after it
+ * has printed what failed: the file must not be saved then. */
+int session_file_load(struct session_file *file, struct command *command);
 /* Writes the variables; the objects of the session stay in the peer if the client then leaves it (client_leave_session). */
 int session_file_save(struct session_file *file, const struct command *command, const char *url);
 /* Removes the file, in place of session_file_save. */

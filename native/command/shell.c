@@ -5,6 +5,7 @@
 #include "command/completer.h"
 #include "command/line_editor.h"
 #include "command/peers.h"
+#include "command/tokens.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,6 +63,12 @@ static void show_in_pager(const struct shell *shell, const char *shown, size_t l
   command_forget_interrupt(); /* Ctrl-C was the pager's */
 }
 
+static int fail_memory(void)
+{
+  fputs("jpeer shell: out of memory\n", stderr);
+  return COMMAND_FAILED;
+}
+
 /* On a terminal what print prints goes through a pager if it does not fit. */
 static void show_value(struct shell *shell, struct value *value)
 {
@@ -70,12 +77,16 @@ static void show_value(struct shell *shell, struct value *value)
   FILE *out = stdout;
   if (!shell->command->is_terminal) {
     shell->status = command_print_value(shell->command, value);
-    fflush(stdout);
+    if (shell->status == COMMAND_GOOD)
+      shell->status = command_flush_output(shell->command);
+    if (command_pipe_has_ended())
+      command_forget_interrupt(); /* the statements after it run without a reader */
     return;
   }
   stdout = open_memstream(&shown, &length);
   if (stdout == NULL) {
     stdout = out;
+    shell->status = fail_memory();
     return;
   }
   shell->status = command_print_value(shell->command, value);
@@ -145,7 +156,10 @@ static bool take_value(struct statement_listener *listener, struct value *value,
     jp_peer_await_output(shell->command->peer);
   if (is_expression)
     show_value(shell, value);
-  return true;
+  if (!is_expression || shell->status == COMMAND_GOOD)
+    return true;
+  command_forget_interrupt();
+  return shell->editor != NULL;
 }
 
 static bool run_source(struct shell *shell, const char *file, struct text source)
@@ -163,7 +177,8 @@ static bool run_source(struct shell *shell, const char *file, struct text source
     report_failure(shell, failure);
   if (shell->command->peer != NULL)
     jp_peer_await_output(shell->command->peer);
-  jp_client_flush(shell->command->client); /* what no variable holds is released now */
+  if (shell->files == 0)
+    evaluator_release_rest(shell->command->evaluator);
   if (shell->shows_time)
     fprintf(stderr, "%.1f ms, %zu round trips\n", (double)(clock_now_ns() - begin_ns) / 1e6,
             evaluator_round_trips(shell->command->evaluator) - trips);
@@ -209,23 +224,27 @@ static bool run_file(struct shell *shell, const char *path)
 
 /* ---- commands ---- */
 
-static void end_output(struct shell *shell)
+/* The end of \o: COMMAND_FAILED if not all results could be written. */
+static int end_output(struct shell *shell)
 {
   if (stdout == shell->terminal)
-    return;
+    return COMMAND_GOOD;
+  int code = command_flush_output(shell->command);
   fclose(stdout);
   stdout = shell->terminal;
   shell->command->is_terminal = isatty(STDOUT_FILENO) == 1;
+  return code;
 }
 
 static void run_output(struct shell *shell, const char *words)
 {
-  end_output(shell);
+  shell->status = end_output(shell);
   if (*words == '\0')
     return;
   FILE *file = fopen(words, "we");
   if (file == NULL) {
     fprintf(stderr, "cannot write %s: %s\n", words, strerror(errno));
+    shell->status = COMMAND_FAILED;
     return;
   }
   fflush(stdout);
@@ -236,8 +255,10 @@ static void run_output(struct shell *shell, const char *words)
 static void run_describe(struct shell *shell, const char *words)
 {
   char *copy = strdup(words);
-  if (copy == NULL)
+  if (copy == NULL) {
+    shell->status = fail_memory();
     return;
+  }
   shell->command->words = &copy;
   shell->command->word_count = *words == '\0' ? 0 : 1;
   if (*words == '\0') {
@@ -249,6 +270,7 @@ static void run_describe(struct shell *shell, const char *words)
     shell->status = command_describe(shell->command);
   }
   fflush(stdout);
+  shell->command->word_count = 0;
   free(copy);
 }
 
@@ -273,8 +295,10 @@ static void run_drop(struct shell *shell, const char *words)
   char *rest;
   for (char *word = copy == NULL ? NULL : strtok_r(copy, " \t,", &rest); word != NULL;
        word = strtok_r(NULL, " \t,", &rest)) {
-    if (!evaluator_drop(shell->command->evaluator, text_of(word)))
+    if (!evaluator_drop(shell->command->evaluator, text_of(word))) {
       fprintf(stderr, "there is no variable %s\n", word);
+      shell->status = COMMAND_FAILED;
+    }
   }
   free(copy);
   jp_client_flush(shell->command->client);
@@ -301,6 +325,7 @@ static void run_set(struct shell *shell, const char *words)
   bool is_table = strcmp(words, "table") == 0;
   if (!is_json && !is_table && strcmp(words, "plain") != 0) {
     fputs("\\set takes json, table or plain\n", stderr);
+    shell->status = COMMAND_USAGE;
     return;
   }
   options->json = is_json;
@@ -308,30 +333,63 @@ static void run_set(struct shell *shell, const char *words)
   options->plain = !is_json && !is_table;
 }
 
+/* Runs what the editor has saved in the file, and keeps it in the history. */
+static void run_edited(struct shell *shell, const char *path)
+{
+  struct buffer content;
+  buffer_init(&content);
+  if (!read_whole(path, &content)) {
+    shell->status = COMMAND_FAILED;
+  } else if (content.len > 0) {
+    fwrite(content.data, 1, content.len, stdout);
+    fflush(stdout);
+    (void)run_source(shell, NULL, buffer_text(&content));
+    line_editor_keep(shell->editor, buffer_text(&content));
+  }
+  buffer_fini(&content);
+}
+
+/* Runs a command of the system, and prints its status if it failed. */
+static bool run_system(const char *line)
+{
+  fflush(stdout);
+  int status = system(line);
+  if (status == -1)
+    fprintf(stderr, "cannot run the command: %s\n", strerror(errno));
+  else if (status != 0)
+    fprintf(stderr, "exit status %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  command_forget_interrupt();
+  return status == 0;
+}
+
 static void run_edit(struct shell *shell, const char *words)
 {
   char path[] = "/tmp/jpeer-shell-XXXXXX";
-  char line[200];
   const char *program = getenv("VISUAL") != NULL ? getenv("VISUAL") : getenv("EDITOR");
-  int file = mkostemp(path, O_CLOEXEC);
+  struct buffer line;
   (void)words;
+  if (shell->editor == NULL || shell->file != NULL) {
+    fputs("\\e is for lines of the terminal\n", stderr);
+    shell->status = COMMAND_USAGE;
+    return;
+  }
+  int file = mkostemp(path, O_CLOEXEC);
   if (file < 0) {
     fprintf(stderr, "cannot create %s: %s\n", path, strerror(errno));
+    shell->status = COMMAND_FAILED;
     return;
   }
   close(file);
-  text_format(line, sizeof line, "%s %s", program == NULL || *program == '\0' ? "vi" : program, path);
-  if (system(line) == 0) {
-    struct buffer content;
-    buffer_init(&content);
-    if (read_whole(path, &content) && content.len > 0) {
-      fwrite(content.data, 1, content.len, stdout);
-      fflush(stdout);
-      (void)run_source(shell, NULL, buffer_text(&content));
-      line_editor_keep(shell->editor, buffer_text(&content));
-    }
-    buffer_fini(&content);
-  }
+  buffer_init(&line);
+  buffer_printf(&line, "%s %s", program == NULL || *program == '\0' ? "vi" : program, path);
+  buffer_append_char(&line, '\0');
+  if (line.failed)
+    shell->status = fail_memory();
+  else if (run_system(line.data))
+    run_edited(shell, path);
+  else
+    shell->status = COMMAND_FAILED;
+  buffer_fini(&line);
   unlink(path);
 }
 
@@ -349,12 +407,8 @@ static void run_include(struct shell *shell, const char *words)
 
 static void run_program(struct shell *shell, const char *words)
 {
-  fflush(stdout);
-  int status = system(words);
-  if (status != 0)
-    fprintf(stderr, "exit status %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-  command_forget_interrupt();
-  (void)shell;
+  if (!run_system(words))
+    shell->status = COMMAND_FAILED;
 }
 
 /* The evaluator that runs the line ends with the old peer: open_next opens the new one after the line. */
@@ -465,23 +519,19 @@ static bool take_command(struct statement_listener *listener, struct text line)
 
 /* ---- lines of a terminal ---- */
 
-/* Where "| command" begins: a single | outside of texts. SIZE_MAX: nowhere. */
+/* Where "| command" begins: a | that is no part of a token, so not one in a text or a comment. SIZE_MAX: nowhere. */
 static size_t find_pipe(struct text line)
 {
-  char quote = 0;
-  for (size_t i = 0; i < line.len; i++) {
-    char c = line.data[i];
-    bool is_or = quote == 0 && c == '|' && i + 1 < line.len && line.data[i + 1] == '|';
-    if (is_or || (quote != 0 && c == '\\'))
-      i++;
-    else if (quote != 0)
-      quote = c == quote ? 0 : quote;
-    else if (c == '"' || c == '\'')
-      quote = c;
-    else if (c == '|')
-      return i;
-  }
-  return SIZE_MAX;
+  struct arena arena;
+  struct token token = {0};
+  struct language_error error;
+  enum jp_status status;
+  arena_init(&arena);
+  do
+    status = token_read(line, token.end, &arena, &token, &error);
+  while (status == JP_OK && token.kind != TOKEN_END);
+  arena_fini(&arena);
+  return status == JP_INVALID && token.at < line.len && line.data[token.at] == '|' ? token.at : SIZE_MAX;
 }
 
 static void run_piped(struct shell *shell, struct text source, struct text program)
@@ -639,7 +689,7 @@ int command_shell(struct command *command)
     (void)run_file(&shell, "-"), code = shell.status;
   else
     code = begin_terminal(&shell);
-  end_output(&shell);
+  int written = end_output(&shell);
   completer_destroy(shell.completer);
-  return code;
+  return code == COMMAND_GOOD ? written : code;
 }

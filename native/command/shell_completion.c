@@ -25,8 +25,10 @@ static void propose_option_names(struct text typed, const struct option *options
 static void propose_addresses(struct text typed)
 {
   struct arena arena;
+  struct running_peer *first;
   arena_init(&arena);
-  for (const struct running_peer *peer = peers_list(&arena); peer != NULL; peer = peer->next) {
+  (void)!peers_list(&arena, &first, NULL);
+  for (const struct running_peer *peer = first; peer != NULL; peer = peer->next) {
     for (const char **address = peer->addresses; *address != NULL; address++)
       propose_word(typed, *address);
   }

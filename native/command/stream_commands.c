@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "client/transports/transport.h"
+#include "command/fetch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,20 +29,18 @@ static bool write_line(const struct command *command, struct text line)
 }
 
 /* Prints the elements of a page as texts; the texts of objects are asked for together. */
-static bool print_texts(struct command *command, struct value_pool *pool, struct jp_answer *answer,
-                        size_t *count)
+static bool print_texts(struct command *command, struct value_pool *pool, struct fetch *fetch)
 {
   struct jp_json element;
   struct value *values[PAGE_MAX];
   struct buffer line;
   size_t length = 0;
-  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(jp_answer_json(answer), "elements"));
+  for (struct jp_json_cursor cursor = jp_json_enter(fetch->elements);
        length < PAGE_MAX && jp_json_next(&cursor, NULL, &element);) {
-    values[length] = value_of_element(pool, answer, element);
+    values[length] = fetch_value(fetch, pool, element);
     if (values[length++] == NULL)
       return false;
   }
-  *count += length;
   buffer_init(&line);
   bool is_good = command_learn_texts(command, values, length);
   for (size_t i = 0; is_good && i < length; i++) {
@@ -53,15 +52,13 @@ static bool print_texts(struct command *command, struct value_pool *pool, struct
   return is_good;
 }
 
-static bool print_jsons(struct command *command, const struct jp_answer *answer, size_t *count)
+static bool print_jsons(struct command *command, const struct fetch *fetch)
 {
   struct jp_json element;
   bool is_good = true;
-  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(jp_answer_json(answer), "elements"));
-       is_good && jp_json_next(&cursor, NULL, &element);) {
+  for (struct jp_json_cursor cursor = jp_json_enter(fetch->elements);
+       is_good && jp_json_next(&cursor, NULL, &element);)
     is_good = write_line(command, (struct text){element.text.data, element.text.len});
-    ++*count;
-  }
   return is_good;
 }
 
@@ -83,47 +80,41 @@ static void close_stream(struct command *command, const struct value *object)
 
 int command_print_elements(struct command *command, struct value *object)
 {
-  static const struct jp_options with_types = {.size = sizeof with_types, .types = true};
-  const bool is_array = value_is_array(object);
+  const bool is_plain = command->options.json || command->options.ndjson;
   struct value_pool pool = {0};
-  struct jp_ref *at = jp_ref_keep(object->ref);
+  struct progress progress = {0};
+  struct fetch fetch;
   size_t page = 1;
-  size_t count = 0;
-  bool is_done = false;
   bool is_written = true;
   int code = COMMAND_GOOD;
-  while (code == COMMAND_GOOD && !is_done && is_written) {
-    struct jp_answer *answer = NULL;
+  fetch_begin(&fetch, command->evaluator, object, is_plain ? FETCH_PLAIN : FETCH_TYPED);
+  while (code == COMMAND_GOOD && !fetch.is_done && is_written) {
     const struct failure *failure;
-    struct jp_request fetch = jp_build_fetch(jp_object(at), (int64_t)page, is_array ? (int64_t)count : 0);
-    fetch.options = command->options.json || command->options.ndjson ? NULL : &with_types;
     int64_t begin_ms = clock_now_ms();
-    if (!evaluator_request(command->evaluator, &fetch, &answer, &failure)) {
+    if (!command->is_terminal) /* else the elements themselves show it */
+      command_show_progress(&progress, fetch.count);
+    if (!fetch_page(&fetch, page, &failure)) {
+      command_end_progress(&progress);
       code = command_pipe_has_ended() ? COMMAND_GOOD : command_report(command, failure, TEXT_ABSENT);
       break;
     }
     page = next_page(page, clock_now_ms() - begin_ms);
-    is_done = true;
-    (void)jp_json_boolean(jp_json_member(jp_answer_json(answer), "done"), &is_done);
-    struct jp_ref *next = is_done || is_array ? NULL : jp_answer_take_ref(answer, jp_answer_json(answer));
-    is_written = fetch.options == NULL ? print_jsons(command, answer, &count)
-                                       : print_texts(command, &pool, answer, &count);
-    is_written = fflush(stdout) == 0 && is_written;
+    is_written = is_plain ? print_jsons(command, &fetch) : print_texts(command, &pool, &fetch);
+    if (is_written || ferror(stdout))
+      code = command_flush_output(command);
+    else if (!command_pipe_has_ended()) /* the texts of the elements did not arrive */
+      code = command_report_lost(command);
+    is_written = is_written && !command_pipe_has_ended();
     value_pool_drain(&pool, 0);
-    jp_answer_free(answer);
-    if (next != NULL) {
-      jp_ref_release(at);
-      at = next;
-    }
   }
-  jp_ref_release(at);
+  const bool is_done = fetch.is_done;
+  command_end_progress(&progress);
+  fetch_end(&fetch);
   value_pool_fini(&pool);
   if (!is_done) {
     command_forget_interrupt();
     close_stream(command, object);
   }
-  if (!is_written)
-    clearerr(stdout);
   return code;
 }
 
@@ -273,7 +264,7 @@ static enum jp_client_status pass_messages(struct relay *relay, int timeout_ms, 
       {.fd = transport->kind->descriptor(transport),
        .events = (short)(POLLIN | (transport->kind->wants_to_write(transport) ? POLLOUT : 0))},
       {.fd = reads ? STDIN_FILENO : -1, .events = POLLIN}};
-  int ready = transport->kind->has_input(transport) ? 1 : poll(fds, 2, timeout_ms);
+  int ready = transport->kind->has_input(transport) ? 1 : command_poll(fds, 2, timeout_ms);
   *is_timed_out = ready == 0;
   if (ready < 0)
     return JP_CLIENT_OK; /* a signal */

@@ -1,6 +1,7 @@
 #include "command/table.h"
 
 #include "base/array.h"
+#include "command/fetch.h"
 
 #include <stdlib.h>
 
@@ -38,13 +39,6 @@ static struct text *add_row(struct table *table)
   return cells;
 }
 
-static struct text read_string(struct table *table, struct jp_json json)
-{
-  char *room = arena_alloc(&table->arena, json.text.len + 1);
-  size_t length = room == NULL ? SIZE_MAX : jp_json_string(json, room, json.text.len + 1);
-  return length == SIZE_MAX ? TEXT("") : (struct text){room, length};
-}
-
 static struct text read_cell(struct table *table, struct jp_json json)
 {
   switch (json.kind) {
@@ -52,11 +46,11 @@ static struct text read_cell(struct table *table, struct jp_json json)
   case JP_JSON_ABSENT:
     return TEXT_ABSENT;
   case JP_JSON_STRING:
-    return read_string(table, json);
+    return value_read_text(&table->arena, json);
   case JP_JSON_OBJECT:
     if (jp_json_member(json, "ref").kind == JP_JSON_NUMBER)
       return arena_printf(&table->arena, "<%.*s>",
-                          TEXT_ARGS(read_string(table, jp_json_member(json, "type"))));
+                          TEXT_ARGS(value_read_text(&table->arena, jp_json_member(json, "type"))));
     break;
   default:
     break;
@@ -66,20 +60,13 @@ static struct text read_cell(struct table *table, struct jp_json json)
 
 /* ---- where rows come from ---- */
 
-static bool fetch_rows(struct command *command, struct table *table, const struct value *object,
-                       const struct jp_options *options, struct jp_answer **answer, struct jp_json *elements)
+static bool fetch_rows(struct command *command, struct table *table, struct fetch *fetch)
 {
-  size_t most = command->options.elements == 0 ? ROWS_STANDARD : command->options.elements;
-  struct jp_request request = jp_build_fetch(jp_object(object->ref), (int64_t)most, 0);
   const struct failure *failure;
-  bool is_done = true;
-  request.options = options;
-  if (!evaluator_request(command->evaluator, &request, answer, &failure))
-    return false;
-  *elements = jp_json_member(jp_answer_json(*answer), "elements");
-  (void)jp_json_boolean(jp_json_member(jp_answer_json(*answer), "done"), &is_done);
-  table->has_more = !is_done;
-  return true;
+  bool is_good =
+      fetch_page(fetch, command->options.elements == 0 ? ROWS_STANDARD : command->options.elements, &failure);
+  table->has_more = is_good && !fetch->is_done;
+  return is_good;
 }
 
 static bool is_reference(struct jp_json json)
@@ -112,7 +99,7 @@ static bool fill_from_maps(struct table *table, struct jp_json elements)
     if (item.kind != JP_JSON_OBJECT || is_reference(item))
       return false;
     for (struct jp_json_cursor members = jp_json_enter(item); jp_json_next(&members, &key, &value);) {
-      struct text name = read_string(table, key);
+      struct text name = value_read_text(&table->arena, key);
       if (find_column(table, name) == table->column_count && table->column_count < COLUMNS_MAX)
         table->columns[table->column_count++] = name;
     }
@@ -122,7 +109,7 @@ static bool fill_from_maps(struct table *table, struct jp_json elements)
     if (cells == NULL)
       return false;
     for (struct jp_json_cursor members = jp_json_enter(item); jp_json_next(&members, &key, &value);) {
-      size_t column = find_column(table, read_string(table, key));
+      size_t column = find_column(table, value_read_text(&table->arena, key));
       if (column < table->column_count)
         cells[column] = read_cell(table, value);
     }
@@ -150,14 +137,15 @@ static size_t find_accessors(struct command *command, struct table *table, const
   if (!evaluator_request(command->evaluator, &request, &answer, &failure))
     return 0;
   struct jp_json description = jp_answer_json(answer);
-  bool is_record = text_equal(read_string(table, jp_json_at(jp_json_member(description, "superclasses"), 0)),
-                              TEXT("java.lang.Record"));
+  bool is_record =
+      text_equal(value_read_text(&table->arena, jp_json_at(jp_json_member(description, "superclasses"), 0)),
+                 TEXT("java.lang.Record"));
   for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(description, "methods"));
        count < COLUMNS_MAX && jp_json_next(&cursor, NULL, &method);) {
     bool is_static = false;
     (void)jp_json_boolean(jp_json_member(method, "isStatic"), &is_static);
-    struct text name = read_string(table, jp_json_member(method, "name"));
-    struct text returned = read_string(table, jp_json_member(method, "returnType"));
+    struct text name = value_read_text(&table->arena, jp_json_member(method, "name"));
+    struct text returned = value_read_text(&table->arena, jp_json_member(method, "returnType"));
     bool is_other = is_static || jp_json_count(jp_json_member(method, "parameters")) > 0 ||
                     text_equal(returned, TEXT("void"));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -183,8 +171,8 @@ static size_t find_accessors(struct command *command, struct table *table, const
 }
 
 /* Sends a request for each cell, in messages of at most STEPS_MAX. */
-static bool fill_from_objects(struct command *command, struct table *table, struct jp_answer *answer,
-                              struct jp_json elements, const struct accessor *accessors)
+static bool fill_from_objects(struct command *command, struct table *table, struct fetch *fetch,
+                              const struct accessor *accessors)
 {
   struct value_pool pool = {0};
   struct jp_json item;
@@ -193,12 +181,12 @@ static bool fill_from_objects(struct command *command, struct table *table, stru
   struct jp_request *requests = calloc(rows_at_once * columns, sizeof *requests);
   struct value **cells = calloc(rows_at_once * columns, sizeof(struct value *));
   bool is_good = requests != NULL && cells != NULL;
-  struct jp_json_cursor cursor = jp_json_enter(elements);
+  struct jp_json_cursor cursor = jp_json_enter(fetch->elements);
   bool has_item = is_good && jp_json_next(&cursor, NULL, &item);
   while (is_good && has_item) {
     size_t count = 0;
     for (; has_item && count < rows_at_once * columns; has_item = jp_json_next(&cursor, NULL, &item)) {
-      struct value *object = value_of_element(&pool, answer, item);
+      struct value *object = fetch_value(fetch, &pool, item);
       for (size_t i = 0; object != NULL && i < columns; i++) {
         cells[count] = value_create(&pool, VALUE_VOID);
         is_good &= cells[count] != NULL;
@@ -235,17 +223,15 @@ static bool fill_from_objects(struct command *command, struct table *table, stru
 
 static bool fill_from_beans(struct command *command, struct table *table, const struct value *object)
 {
-  static const struct jp_options with_types = {.size = sizeof with_types, .types = true};
-  struct jp_answer *answer;
-  struct jp_json elements;
+  struct fetch fetch;
   struct accessor accessors[COLUMNS_MAX];
   struct jp_json item;
   struct text type = TEXT_ABSENT;
-  bool is_one = fetch_rows(command, table, object, &with_types, &answer, &elements);
-  if (!is_one)
-    return false;
-  for (struct jp_json_cursor cursor = jp_json_enter(elements); jp_json_next(&cursor, NULL, &item);) {
-    struct text other = is_reference(item) ? read_string(table, jp_json_member(item, "type")) : TEXT("");
+  fetch_begin(&fetch, command->evaluator, object, FETCH_TYPED);
+  bool is_one = fetch_rows(command, table, &fetch);
+  for (struct jp_json_cursor cursor = jp_json_enter(fetch.elements); jp_json_next(&cursor, NULL, &item);) {
+    struct text other =
+        is_reference(item) ? value_read_text(&table->arena, jp_json_member(item, "type")) : TEXT("");
     is_one &= other.len > 0 && (type.data == NULL || text_equal(type, other));
     type = other;
   }
@@ -254,9 +240,8 @@ static bool fill_from_beans(struct command *command, struct table *table, const 
     table->column_count = find_accessors(command, table, type.data, accessors);
   for (size_t i = 0; i < table->column_count; i++)
     table->columns[i] = accessors[i].column;
-  bool is_filled =
-      is_one && table->column_count > 0 && fill_from_objects(command, table, answer, elements, accessors);
-  jp_answer_free(answer);
+  bool is_filled = is_one && table->column_count > 0 && fill_from_objects(command, table, &fetch, accessors);
+  fetch_end(&fetch);
   return is_filled;
 }
 
@@ -311,7 +296,8 @@ static bool fill_from_result_set(struct command *command, struct table *table, c
     }
     is_good = is_good && evaluator_ask_values(command->evaluator, requests, count, cells);
     for (size_t at = 0; is_good && !is_at_end && at < count; at += width) {
-      is_at_end = cells[at]->kind != VALUE_BOOLEAN || cells[at]->integer == 0;
+      is_good = cells[at]->kind == VALUE_BOOLEAN; /* else next() has thrown */
+      is_at_end = !is_good || cells[at]->integer == 0;
       if (is_at_end)
         break;
       if (table->row_count == most) {
@@ -445,8 +431,7 @@ static void append_wide(struct table *table, struct buffer *out)
 static bool fill_table(struct command *command, struct table *table, const struct value *object,
                        bool *is_table)
 {
-  struct jp_answer *answer = NULL;
-  struct jp_json elements;
+  struct fetch fetch;
   static const char *const types[] = {"java.util.Collection", "java.util.Map", "java.sql.ResultSet"};
   struct jp_argument argument = jp_object(object->ref);
   struct jp_request requests[3];
@@ -461,15 +446,17 @@ static bool fill_table(struct command *command, struct table *table, const struc
     return (*is_table = fill_from_result_set(command, table, object));
   if (!truths[0] && !(truths[1] && command->options.table))
     return true;
-  if (!fetch_rows(command, table, object, NULL, &answer, &elements))
-    return false;
-  if (truths[1])
-    *is_table = fill_from_map(table, elements);
-  else if (jp_json_at(elements, 0).kind == JP_JSON_OBJECT)
-    *is_table = is_reference(jp_json_at(elements, 0)) ? fill_from_beans(command, table, object)
-                                                      : fill_from_maps(table, elements);
-  jp_answer_free(answer);
-  return true;
+  fetch_begin(&fetch, command->evaluator, object, FETCH_PLAIN);
+  bool is_good = fetch_rows(command, table, &fetch);
+  const struct jp_json first =
+      is_good ? jp_json_at(fetch.elements, 0) : (struct jp_json){.kind = JP_JSON_ABSENT};
+  if (is_good && truths[1])
+    *is_table = fill_from_map(table, fetch.elements);
+  else if (first.kind == JP_JSON_OBJECT)
+    *is_table =
+        is_reference(first) ? fill_from_beans(command, table, object) : fill_from_maps(table, fetch.elements);
+  fetch_end(&fetch);
+  return is_good;
 }
 
 int command_print_table(struct command *command, const struct value *object, bool *is_table)
@@ -481,8 +468,12 @@ int command_print_table(struct command *command, const struct value *object, boo
     return COMMAND_FAILED;
   arena_init(&table->arena);
   buffer_init(&out);
-  (void)fill_table(command, table, object, is_table);
-  if (*is_table) {
+  bool is_filled = fill_table(command, table, object, is_table);
+  int code = command_report_lost(command);
+  if (code == COMMAND_GOOD && !is_filled &&
+      table->column_count > 0) /* a ResultSet, whose rows can be read once */
+    code = command_report(command, evaluator_failure(command->evaluator), TEXT_ABSENT);
+  if (code == COMMAND_GOOD && *is_table) {
     if (command->options.wide)
       append_wide(table, &out);
     else
@@ -495,5 +486,5 @@ int command_print_table(struct command *command, const struct value *object, boo
   free(table->rows);
   arena_fini(&table->arena);
   free(table);
-  return COMMAND_GOOD;
+  return code;
 }

@@ -446,10 +446,11 @@ static enum jp_status read_block(struct reading *in, struct token *token)
 
 /* ---- signs ---- */
 
-/* Longer ones precede those that they begin with. */
-static const char *const signs[] = {"->", "::", "==", "!=", "<=", ">=", "&&", "||", "(", ")",
-                                    "{",  "}",  "[",  "]",  ".",  ",",  ";",  ":",  "=", "!",
-                                    "<",  ">",  "+",  "-",  "*",  "/",  "%",  "?"};
+/* Longer ones precede those that they begin with. Those of two characters from "++" on are no part of the language: as two
+ * signs they would mean something else than in Java. */
+static const char *const signs[] = {
+    "->", "::", "==", "!=", "<=", ">=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=", "(", ")", "{",
+    "}",  "[",  "]",  ".",  ",",  ";",  ":",  "=",  "!",  "<",  ">",  "+",  "-",  "*",  "/",  "%", "?"};
 
 static enum jp_status read_sign(struct reading *in, struct token *token)
 {

@@ -1,15 +1,20 @@
 """The commands of the binary: jpeer call, ls, describe, ping, stats and gc, as a shell runs them."""
 
+import contextlib
 import json
 import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
+from support import jdks
 from support.certificates import Servers
+from support.clients import HttpClient
 from support.peer import BINARY, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, kill_after, run_to_end
 from support.peer_case import PeerCase, allow
 from support.tls_proxy import TlsProxy
@@ -57,6 +62,10 @@ class Expressions(CommandCase):
                 ("\"x\" == \"x\" && 1 == 1.0 && 'a' == 97", "true"),
                 ("x = new Object(); y = x; (x == y) + \" \" + (x == new Object())", "true false"),
                 ("false && 1 / 0 == 0", "false"),
+                ("\"a\".getClass() == String.class && String.class == \"a\".getClass() && \"a\".getClass() != Integer.class", "true"),
+                ("(String) \"a\" + (Integer) 5 + -(Integer) 5", "a5-5"),
+                ("(Boolean) true && !(Boolean) false", "true"),
+                ("r = null; for (d : List.of(LocalDate.parse(\"2024-01-01\"))) r = d == \"2024-01-01\"; r", "false"),
                 ("\"abc\".length() > 2 ? \"long\" : \"short\"", "long"),
                 ("\"a\" instanceof CharSequence", "true"),
                 ("String.class.getName()", "java.lang.String"),
@@ -73,6 +82,8 @@ class Expressions(CommandCase):
         for expression, wanted in (
                 ("new ArrayList([1, \"x\", null])", "$1 java.util.ArrayList (3) [1, x, null]"),
                 ("xs = [3, 1, 2]; xs.sort((a, b) -> b.compareTo(a)); xs", "$1 java.util.ArrayList (3) [3, 2, 1]"),
+                ("Arrays.asList(\"b\", \"aa\").stream().map(String::length).map(Integer::toString).collect(Collectors.toList())",
+                 "$1 java.util.ArrayList (2) [1, 2]"),
                 ("[1, 2].stream().map(x -> x + 1).collect(Collectors.toList())", "$1 java.util.ArrayList (2) [2, 3]"),
                 ("Arrays.asList(\"b\", \"a\").stream().sorted(String::compareTo).collect(Collectors.toList())",
                  "$1 java.util.ArrayList (2) [a, b]"),
@@ -91,6 +102,8 @@ class Expressions(CommandCase):
             with self.subTest(expression):
                 self.assert_prints(wanted + "\n", "call", expression)
         self.assert_prints("$1 java.util.ArrayList (10) [0, 1, ...]\n", "call", "-n", "2", LIST_OF_TEN)
+        done = self.command("call", "-n", "3000", "IntStream.range(0, 3000).mapToObj(i -> new fixtures.Point(i, i)).collect(Collectors.toList())")
+        self.assertEqual(done.stdout.count("Point[x="), 3000)
 
     def test_statements(self):
         for program, wanted in (
@@ -111,6 +124,47 @@ class Expressions(CommandCase):
         ):
             with self.subTest(program):
                 self.assert_prints(wanted + "\n", "call", program)
+
+    def test_the_language_does_as_java_does(self):
+        log = "log = \"\"; f = n -> { log = log + n; n }; "
+        for program, wanted in (
+                (log + "xs = new ArrayList([0, 0, 0]); xs[f(1)] = f(2); log + xs", "12[0, 2, 0]"),
+                (log + "xs = new int[3]; xs[f(1)] = f(2); log + xs[1]", "122"),
+                ("s = \"\"; for (long x : List.of(1, 2)) s = s + x.getClass().getName(); s", "java.lang.Long" * 2),
+                ("s = \"\"; for (x : new ArrayList([1L, 2, 2.5, 'c', true])) s = s + x.getClass().getSimpleName(); s",
+                 "LongIntegerDoubleCharacterBoolean"),
+                ("s = \"\"; for (xs : [new byte[1], new short[1], new long[1], new float[1], new char[1]]) for (x : xs)"
+                 " s = s + x.getClass().getSimpleName(); s", "ByteShortLongFloatCharacter"),
+                ("s = \"\"; for (e : Map.of(1L, 'c')) s = s + e.getKey().getClass().getSimpleName() + e.getValue().getClass().getSimpleName()"
+                 "; s", "LongCharacter"),
+                ("ys = new ArrayList([5, 6, 1, 2]); for (x : List.of(1)) ys.remove(x); for (x : [2]) ys.remove(x); ys.toString()",
+                 "[5, 6]"),
+                ("f = () -> { for (x : [1, 2, 3]) { if (x == 2) return x }; 9 }; f()", "2"),
+                ("f = () -> { while (true) return 7 }; f()", "7"),
+                ("a = new int[2][3]; a[1][2] = 5; a[1][2] + a[0].length", "8"),
+                ("a = new int[][] {{1, 2}, {3}}; a[1][0] + a[0].length", "5"),
+                ("int.class.getName()", "int"),
+                ("ys = new ArrayList(); [1, 2].forEach(y -> ys.add(y)); ys.toString()", "[1, 2]"),
+                ("xs = new ArrayList([7]); [1].stream().map(y -> xs.get(0) + y).collect(Collectors.toList()).get(0)", "8"),
+                ("f = n -> { x = new ArrayList([n]); x.stream().map(y -> x.size()).count() }; f(3)", "1"),
+                ("f = (java.util.function.Function) (x -> x + 1); f.andThen(y -> y * 2).apply(5)", "12"),
+                ("s = \"\"; xs = []; for (e : {a: 1}) { s = s + e; xs.add(e) }; s + xs", "a=1[a=1]"),
+                ("for (x : [[1]]) { x.add(2); y = x }; y.size()", "2"),
+                ("try { throw new IllegalStateException(\"x\") } catch (RuntimeException e) { e.getMessage() }", "x"),
+                ("try { Math.mx(1) } catch (ReflectiveOperationException e) { e.getClass().getName() }", "java.lang.NoSuchMethodException"),
+                ("try { try { 1 / 0 } catch (IOException e) { 1 } } catch (ArithmeticException e) { 2 }", "2"),
+        ):
+            with self.subTest(program):
+                self.assert_prints(wanted + "\n", "call", program)
+        for program, text in (
+                ("try { throw new IllegalStateException(\"q\") } catch (IOException e) { 2 }", "java.lang.IllegalStateException: q"),
+                ("try { throw new Error(\"q\") } catch (Exception e) { 2 }", "java.lang.Error: q"),
+                ("for (int x : new ArrayList([null])) x", "null cannot be converted to int"),
+                ("f = x -> x; f.andThen(f)", "a lambda has no method andThen"),
+                ("for (e : {a: 1}) e.setValue(5)", "UnsupportedOperationException"),
+        ):
+            with self.subTest(program):
+                self.assert_fails_with(1, text, "call", program)
 
     def test_what_ran_before_a_failure_has_run(self):
         for end in ("1 / 0", "Integer.parseInt(\"x\")"):
@@ -142,6 +196,19 @@ class Expressions(CommandCase):
                 done = self.command("call", "--time", expression)
                 self.assertEqual(re.search(r"ms, (\d+) round trips?, (\d+) objects? held", done.stderr).groups(),
                                  (str(trips), str(held)))
+
+    def test_variables_that_end_while_their_values_are_used(self):
+        for program, wanted in (("n = 1000; f = () -> { n = n + 1; n }; n + f()", "2001"),
+                                ("args = [1, 2, 3]; s = 0; for (a : args) { args = null; s = s + a }; s", "6"),
+                                ("f = () -> { f = null; n = 7; n + 1 }; f()", "8"),
+                                ("f = () -> { for (i : [41]) { x = i + 1 }; x }; f()", "42"),
+                                ("o = new StringBuilder(\"a\"); f = () -> { o = null; 1 }; o.append(f())", "$1 java.lang.StringBuilder a1"),
+                                ("f = i -> { f = null; i + 1 }; [1, 2].stream().map(f).collect(Collectors.toList())",
+                                 "$1 java.util.ArrayList (2) [2, 3]"),
+                                ("xs = [1, 2]; f = () -> { xs = null; 1 }; xs[f()]", "2")):
+            with self.subTest(program):
+                self.assert_prints(wanted + "\n", "call", program)
+                self.assert_prints(wanted + "\n", "shell", "-e", program)  # values end with their statement
 
 
 class Words(CommandCase):
@@ -224,6 +291,27 @@ class Output(CommandCase):
             with self.subTest(expression):
                 self.assert_fails_with(1, text, "call", expression)
 
+    def test_what_cannot_be_shown_is_an_error(self):
+        slow = "fixtures.Looks.slow(60000)"
+        for words in (["call", slow], ["call", "--raw", slow], ["call", "--json", slow], ["call", f"List.of({slow})"],
+                      ["each", f"List.of({slow})"],
+                      ["shell", "-e", f"{slow}; 2"]):
+            with self.subTest(words):
+                self.assert_fails_with(5, "no answer in 300 ms", words[0], "--timeout", "300ms", *words[1:])
+        self.assert_fails_with(1, "java.lang.IllegalStateException: no text", "call", "--raw", "fixtures.Looks.throwing()")
+        self.assert_prints("$1 fixtures.Hostile\n", "call", "new fixtures.Hostile()")
+        done = self.command("call", "--table", "List.of(OptionalInt.empty())")
+        self.assertIn("<java.util.NoSuchElementException>", done.stdout)
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        for words in (["call", "1"], ["each", "IntStream.range(0, 9999)"], ["ls"], ["ps", "--json"], ["shell", "-e", "1"], ["stats"]):
+            with self.subTest(words), open("/dev/full", "w", encoding="utf-8") as full:
+                options = [] if words[0] == "ps" else ["-u", self.peer.address("ws")]
+                done = subprocess.run([BINARY, words[0], *options, *words[1:]], stdout=full, stderr=subprocess.PIPE, text=True,
+                                      env=environment(), timeout=START_SECONDS)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("cannot write the output: No space left on device", done.stderr)
+
     def test_a_terminal_gets_no_control_characters(self):
         parent, child = pty.openpty()
         subprocess.run([BINARY, "call", "-u", self.peer.address("ws"), "\"a\\u001b[2J\""], stdout=child,
@@ -245,6 +333,30 @@ class Output(CommandCase):
         self.assert_fails_with(3, "{class: \"java.lang.System\", method: \"exit\", action: ALLOW}", "call", "System.exit(1)",
                                peer=peer)
         self.assert_fails_with(3, "method: \"<init>\", action: ALLOW}", "call", "new ArrayList()", peer=peer)
+
+    def test_exit_statuses_by_command(self):
+        here = self.peer.address("ws")
+        denied = self.start_with(allow("java.lang.Math")).address("ws")
+        gone = "ws+unix:/no/such/socket"
+        slow = "Thread.sleep(60000)"
+        named = ("call", "each", "describe", "shell")  # they take a word
+        for status, url, options, words in (
+                (1, here, [], {"call": ["1 / 0"], "each": ["5"], "describe": ["no.such.Name"], "shell": ["-e", "throw new Error()"],
+                               "cancel": ["1"]}),
+                (2, here, ["--nope"], dict.fromkeys(named, ["1"])),
+                (2, here, [], {"call": ["1 +"], "each": [], "describe": [], "shell": ["-e", "1 +"], "ls": ["a", "b"], "ping": ["x"],
+                               "cancel": ["x"], "rpc": ["x"]}),
+                (3, denied, [], {"call": ["System.exit(1)"], "each": ["System.getenv()"], "describe": ["java.lang.System"],
+                                 "shell": ["-e", "System.exit(1)"], "gc": []}),
+                (4, gone, [], {**dict.fromkeys(named[:3], ["1"]), "shell": ["-e", "1"],
+                               **dict.fromkeys(("ls", "ping", "stats", "gc", "calls", "rpc"), [])}),
+                (5, here, ["--timeout", "50ms"], {"call": [slow], "each": [slow], "describe": [slow], "shell": ["-e", slow]}),
+        ):
+            for name, more in words.items():
+                with self.subTest(name, status=status):
+                    done = run_to_end(name, "-u", url, *options, *more)
+                    self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+                    self.assertNotEqual(done.stderr, "")
 
     def test_ctrl_c_cancels_the_call_in_java(self):
         begun = "cmd.sleeping"
@@ -367,6 +479,15 @@ class Streams(CommandCase):
         process.stderr.close()
         self.peer.await_stdout("cmd.closed")
 
+    def test_a_terminal_shows_the_progress_of_a_long_transfer(self):
+        parent, child = pty.openpty()
+        done = subprocess.run([BINARY, "each", "-u", self.peer.address("ws"), "IntStream.range(0, 50).peek(i -> Thread.sleep(40))"],
+                              stdout=subprocess.PIPE, stderr=child, text=True, env=environment(leaks=True), timeout=START_SECONDS)
+        os.close(child)
+        self.assertEqual((done.returncode, done.stdout.split()), (0, [str(i) for i in range(50)]))
+        self.assertRegex(os.read(parent, 10000), rb"^\r\d+ elements, [1-9]\d* s(?s:.*)\r\x1b\[K$")
+        os.close(parent)
+
     def test_watch_repeats(self):
         process = subprocess.Popen([BINARY, "call", "--watch", "10ms", "-u", self.peer.address("ws"), "System.nanoTime()"],
                                    env=environment(), stdout=subprocess.PIPE, text=True)
@@ -392,6 +513,29 @@ class Running(CommandCase):
         process.stderr.close()
         self.assert_fails_with(1, "no call 1 runs", "cancel", "1")
         self.assert_fails_with(2, "takes the number of a call", "cancel", "x")
+
+    def test_jvms_without_a_peer_are_listed(self):
+        java = subprocess.Popen([jdks.homes()[0] / "bin/java", "-cp", FIXTURES, "fixtures.SlowMain", "word"],
+                                stdout=subprocess.DEVNULL, env=environment())
+        self.addCleanup(java.wait)
+        self.addCleanup(java.kill)
+
+        def listed(*options):
+            shown = [json.loads(line) for line in run_to_end("ps", "--json", *options).stdout.splitlines()]
+            return {entry["pid"]: (entry["name"], entry["addresses"]) for entry in shown}
+        eventually(lambda: listed("--jvms").get(java.pid) == ("fixtures.SlowMain", []), "the JVM is listed")
+        self.assertNotIn(java.pid, listed())
+        self.assertEqual(sum(pid == self.peer.process.pid for pid in listed("--jvms")), 1)
+
+    def test_a_folder_that_others_can_write_to_is_refused(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
+            Path(folder, "jpeer").mkdir()
+            Path(folder, "jpeer").chmod(0o777)
+            for words, status in ((["ps"], 1), (["call", "1"], 4), (["sessions"], 1), (["call", "-s", "w", "1"], 1)):
+                with self.subTest(words):
+                    done = run_to_end(*words, env=environment(XDG_RUNTIME_DIR=folder))
+                    self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+                    self.assertIn("is not a folder that this user alone can write to", done.stderr)
 
     def test_the_only_peer_of_the_user_is_found(self):
         with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
@@ -450,6 +594,33 @@ class Sessions(CommandCase):
         run_to_end("end", "w", env=self.own)
         self.assert_prints("0\n", "call", "0")
 
+    def test_the_peer_holds_what_variables_hold_and_nothing_else(self):
+        stream = "IntStream.range(0, 5000).boxed().map(i -> new fixtures.Point(i, i)).iterator()"
+        for number, (words, objects) in enumerate((
+                (["call", "x = new Object(); y = x; new ArrayList(); 5"], 1),
+                (["call", "for (p : [new Object(), new Object()]) q = p; new Object().hashCode()"], 1),
+                (["call", f"for (p : {stream}) {{ if (p.x() == 3) break }}; 5"], 0),
+                (["call", "f = i -> new ArrayList([i]); [1, 2].stream().map(f).collect(Collectors.toList()).size()"], 0),
+                (["call", "try { new ArrayList().get(5) } catch (e) { e.getMessage() }"], 0),
+                (["call", "try { throw new Error() } catch (Exception e) { 5 }"], 0),
+                (["call", "o = new Object(); Integer.parseInt(\"x\")"], 1),
+                (["call", "g = () -> { h = n -> n < 1 ? new Object() : h(n - 1); h(2) }; g(); g(); 5"], 0),
+                (["call", "new ArrayList([new Object(), [new Object()]])"], 1),
+                (["call", "--json", "[new Object()].stream()"], 1),
+                (["call", "--table", "List.of(new fixtures.Point(1, 2))"], 1),
+                (["each", stream], 1),
+                (["each", "--ndjson", "List.of(new Object())"], 1),
+                (["call", "a = new Object[2]; a[0] = new Object(); a[0].hashCode(); m = Map.of(1, new Object()); m[1] == null"], 2),
+                (["shell", "-e", "z = [1]\nz = 5\n[new Object()]\n_ = 5"], 0),
+        )):
+            with self.subTest(words):
+                self.command(words[0], "-s", f"w{number}", *words[1:], env=self.own)
+                file = Path(self.own["XDG_RUNTIME_DIR"], "jpeer", "sessions", f"w{number}")
+                with HttpClient(self.peer, peer_id=json.loads(file.read_text(encoding="utf-8"))["session"]) as client:
+                    counted = lambda client=client: json.loads(client.control("stats")["value"])["objects"]
+                    eventually(lambda: counted() <= objects, lambda: f"{objects} objects, not {counted()}", 5)
+                    self.assertEqual(counted(), objects)
+
     def test_a_session_of_a_peer_that_has_ended(self):
         with tempfile.TemporaryDirectory(prefix="jpeer-run-") as folder:
             options = ("--json-rpc", f"unix:{folder}/s")
@@ -463,6 +634,8 @@ class Sessions(CommandCase):
                 self.assertEqual(done.stdout, "6\n")
                 self.assertIn("has ended the session: ", done.stderr)
                 self.assertIn("there is no variable $1", run("$1").stderr)
+            self.assertEqual(run_to_end("end", "old", env=self.own).returncode, 0)
+            self.assertEqual(run_to_end("sessions", env=self.own).stdout, "")
 
     def test_a_command_waits_for_the_session(self):
         errors = self.enterContext(tempfile.NamedTemporaryFile("w+", encoding="utf-8"))
@@ -478,6 +651,11 @@ class Sessions(CommandCase):
         wanted = "jpeer call: waits for another command of the session w\n"
         eventually(lambda: Path(errors.name).read_text(encoding="utf-8") == wanted, "the second command waits")
         self.assertEqual(run_to_end("sessions", env=self.own).returncode, 0)
+        third = begin("x")
+        eventually(lambda: Path(errors.name).read_text(encoding="utf-8") == 2 * wanted, "the third command waits")
+        third.send_signal(signal.SIGINT)
+        self.assertEqual(third.communicate(timeout=START_SECONDS)[0], "")
+        self.assertEqual(third.returncode, 130)
         self.command("call", "System.setProperty(\"cmd.go\", \"1\")")
         self.assertEqual(first.communicate(timeout=START_SECONDS)[0], "")
         self.assertEqual(second.communicate(timeout=START_SECONDS)[0], "7\n")
@@ -488,6 +666,40 @@ class Sessions(CommandCase):
         done = run_to_end("call", "-s", "w", "-u", "ws://127.0.0.1:1", "1", env=self.own)
         self.assertEqual(done.returncode, 2)
         self.assertIn("the session w is of the peer at", done.stderr)
+
+    def test_a_session_outlives_a_peer_that_does_not_answer(self):
+        self.in_session("call", "o = new Object(); x = 5")
+        file = Path(self.own["XDG_RUNTIME_DIR"], "jpeer", "sessions", "w")
+        text = file.read_text(encoding="utf-8")
+        closing = socket.create_server(("127.0.0.1", 0))
+
+        def close_connections():
+            with contextlib.suppress(OSError):
+                while True:
+                    closing.accept()[0].close()
+        threading.Thread(target=close_connections, daemon=True).start()
+        self.addCleanup(closing.close)
+        self.addCleanup(closing.shutdown, socket.SHUT_RDWR)
+        other = text.replace(self.peer.address("ws"), "tcp://127.0.0.1:%d" % closing.getsockname()[1])
+        file.write_text(other, encoding="utf-8")
+        for words in (("call", "-s", "w", "x = 6"), ("end", "w")):
+            done = run_to_end(*words, env=self.own)
+            self.assertEqual((done.returncode, done.stdout, file.read_text(encoding="utf-8")), (4, "", other), done.stderr)
+            self.assertNotEqual(done.stderr, "")
+        file.write_text(text, encoding="utf-8")
+        self.assertEqual(self.in_session("call", "x + o.toString().length() * 0"), "5\n")
+
+    def test_a_broken_file_is_no_new_session(self):
+        self.in_session("call", "x = 5")
+        file = Path(self.own["XDG_RUNTIME_DIR"], "jpeer", "sessions", "w")
+        text = file.read_text(encoding="utf-8")
+        for broken in (text[:-4], "{}", text.replace("\"variables\":[", "\"variables\":5, \"x\":["), "\0"):
+            file.write_text(broken, encoding="utf-8")
+            for words in (("call", "-s", "w", "1"), ("end", "w")):
+                done = run_to_end(*words, env=self.own)
+                self.assertEqual((done.returncode, file.read_text(encoding="utf-8")), (1, broken))
+                self.assertIn(f"{file} is not the file of a session: remove it", done.stderr)
+            self.assertIn("is broken", run_to_end("sessions", env=self.own).stdout)
 
 
 class Completing(CommandCase):

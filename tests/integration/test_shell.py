@@ -69,9 +69,9 @@ class Terminal:
 class Typing(PeerCase):
     options = ("--name", "demo")
 
-    def open(self, *words, home=None):
+    def open(self, *words, home=None, **changes):
         home = home or self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-home-"))
-        terminal = Terminal("shell", *(words or ("-u", self.peer.address("ws"))), home=home)
+        terminal = Terminal("shell", *(words or ("-u", self.peer.address("ws"))), home=home, **changes)
         self.addCleanup(terminal.close)
         terminal.read_until("> ")
         return terminal
@@ -197,6 +197,25 @@ class Typing(PeerCase):
         shell.run(f"\\open {other.address('ws')}", "> ")
         shell.run("\\open ws://127.0.0.1:1", "jpeer shell: ")
 
+    def test_programs_of_the_system(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-edit-"))
+        editor = Path(folder, "edit")
+        editor.write_text("#!/bin/sh\necho \"${#1} + 1\" > $2\n", encoding="utf-8")
+        editor.chmod(0o700)
+        shell = self.open(VISUAL=f"{editor} {'a' * 300}")
+        shell.run("\\e", "\n301\n")
+        shell.run("\\! kill -PIPE $$; echo ignored", f"\nexit status {128 + signal.SIGPIPE}\n")
+        shell.run("\\! false", "exit status 1")
+
+    def test_a_pipe_is_no_part_of_a_comment_or_text(self):
+        shell = self.open()
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-pipe-"))
+        shell.run(f"x = 5 // a | touch {folder}/1\r1 + x", "\n6")
+        shell.run(f"y = 6 /* b' | touch {folder}/2 */\r1 + y", "\n7")
+        shell.run(f"z = \"\"\"\rc | touch {folder}/3\r\"\"\"\rz.length() + {len(folder) + 100}", f"\n{2 * len(folder) + 113}")
+        shell.run("'|' + \"a|b\" + (false || true) | tr a-z A-Z", "\n|A|BTRUE")
+        self.assertEqual(os.listdir(folder), [])
+
 
 class Scripts(PeerCase):
     options = ()
@@ -222,10 +241,27 @@ class Scripts(PeerCase):
     def test_arguments_and_the_first_line(self):
         self.assertEqual(self.script("#!/usr/bin/env -S jpeer shell -f\nargs[1] + args.size()\n", "a", "b"), ("b2\n", "", 0))
 
+    def test_a_result_set_is_a_table_and_has_rows(self):
+        rows = """rs = javax.sql.rowset.RowSetProvider.newFactory().createCachedRowSet(); m = new javax.sql.rowset.RowSetMetaDataImpl()
+            m.setColumnCount(2); for (i : [1, 2]) { m.setColumnName(i, "c" + i); m.setColumnLabel(i, "c" + i); m.setColumnType(i, 4) }
+            rs.setMetaData(m); for (i : [3, 4]) { rs.moveToInsertRow(); rs.updateInt(1, i); rs.updateInt(2, i * i); rs.insertRow() }
+            rs.moveToCurrentRow(); rs.beforeFirst(); """
+        done = run_to_end("shell", "-u", self.peer.address("ws"), "--table", "-e",
+                          rows + "s = 0; for (r : rs) s = s + r.getInt(\"c2\"); s; rs.beforeFirst(); rs")
+        self.assertEqual((done.stdout, done.stderr), ("25\n c1 | c2\n----+----\n  3 |  9\n  4 | 16\n(2 rows)\n", ""))
+
     def test_statements_of_the_command_line(self):
         done = run_to_end("shell", "-u", self.peer.address("ws"), "-e", "x = 1; x + 1; \"a\"")
         self.assertEqual((done.stdout, done.stderr, done.returncode), ("2\na\n", "", 0))
         self.assertEqual(run_to_end("shell", "-u", self.peer.address("ws"), "-f", "/no/such").returncode, 2)
+
+    def test_a_command_that_fails_ends_the_script(self):
+        for line, status in (("\\drop nope", 1), ("\\o /no/such/file", 1), ("\\set nope", 2), ("\\! exit 3", 1), ("\\e", 2),
+                             ("\\o /dev/full\n2\n\\o", 1), ("\\nope", 2), ("\\d no.such.Name", 1)):
+            with self.subTest(line):
+                out, errors, code = self.script(f"1\n{line}\n3\n")
+                self.assertEqual((out, code), ("1\n", status), errors)
+                self.assertNotEqual(errors, "")
 
     def test_output_of_a_launched_peer(self):
         done = run_to_end("shell", "-cp", FIXTURES, "-e", "System.out.println(\"of Java\"); 1; System.out.println(\"again\"); 2")
