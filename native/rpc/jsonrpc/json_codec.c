@@ -545,6 +545,8 @@ static int64_t find_timeout(void *context, struct text message)
   static const char option[] = "timeout";
   struct workerless_call call = {.peer = context};
   struct buffer unused;
+  if (message.len == 0) /* its data may be NULL, which memmem must not get */
+    return 0;
   if (call.peer->config.limits.call_timeout_ms == 0 &&
       memmem(message.data, message.len, option, sizeof option - 1) == NULL &&
       memchr(message.data, '\\', message.len) == NULL)
