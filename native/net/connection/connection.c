@@ -569,7 +569,7 @@ bool connection_serve(struct connection *connection, struct crew_member *member,
     connection_set_answerer(connection, CONNECTION_OWN_ANSWER);
     *served = CREW_ANSWERED;
   } else if (answer->failed) {
-    *served = CREW_NO_REPLY; /* part of an answer in shared memory would reach the client before the end does */
+    *served = CREW_NO_REPLY; /* shared memory would show part of an answer before the end */
   }
   return !seized;
 }
