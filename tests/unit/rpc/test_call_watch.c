@@ -502,17 +502,19 @@ static void *call_and_read_flag(void *argument)
 {
   unsigned seed = 1;
   const int64_t since_ms = clock_now_ms();
+  struct operation late = CALL;
   (void)argument;
+  late.timeout_ms = 1;
   while (!is_race_over(since_ms)) {
     assert_false(is_interrupted());
     begin_call(&CALL, &REACHED);
     wait_a_little(&seed);
     if (rand_r(&seed) % 4 == 0) {
       atomic_store(&nested_cause, RPC_CALL_RETURNS);
-      rpc_call_begin_nested(&worker.watch, &nested[0], worker.runner.thread, 0, &nested_cause);
+      rpc_call_begin_nested(&worker.watch, &nested[0], worker.runner.thread, 1, &nested_cause);
       assert_false(is_interrupted());
       wait_a_little(&seed);
-      rpc_call_begin(&nested[0], &CALL, NULL, &CLIENT, false);
+      rpc_call_begin(&nested[0], rand_r(&seed) % 2 == 0 ? &CALL : &late, NULL, &CLIENT, false);
       wait_a_little(&seed);
       assert_true(rpc_call_ended_by(&nested[0]) != RPC_CALL_RETURNS || !is_interrupted());
       const enum rpc_call_cause cause = rpc_call_end(&nested[0], worker.runner.thread);
@@ -537,7 +539,7 @@ static void cancel_nested_message(unsigned *seed)
   atomic_fetch_add(&cancels, 1);
 }
 
-/* A quarter of them the nested message; half of the others whatever call there is, half of the rest a nested one. */
+/* A quarter of them the nested message; half of the others whatever call there is, half of the rest what is late. */
 static void *cancel_at_random(void *argument)
 {
   unsigned seed = 2;
@@ -550,11 +552,14 @@ static void *cancel_at_random(void *argument)
       continue;
     }
     end.is_any = rand_r(&seed) % 2 == 0;
-    end.level = (uint32_t)rand_r(&seed) % 2;
-    const struct rpc_call_watch *meant = end.level == 0 || end.is_any ? &worker.watch : &nested[0];
-    end.call = atomic_load(&meant->calls);
-    if (meant == &nested[0])
-      end.cause = RPC_CALL_TIMED_OUT;
+    end.call = atomic_load(&worker.watch.calls);
+    if (!end.is_any && rand_r(&seed) % 2 == 0) {
+      struct rpc_peer peer = {0};
+      (void)rpc_call_find_deadline(&peer, &worker, clock_now_ms(), &end);
+      if (end.level == 0)
+        continue; /* no nested request is late */
+    }
+    const struct rpc_call_watch *meant = end.level == 0 ? &worker.watch : &nested[0];
     wait_a_little(&seed);
     if (!rpc_call_hold(NULL, &worker))
       continue;
