@@ -25,6 +25,7 @@
 #include "base/transitions.h"
 #include "net/admission/input_budget.h"
 #include "net/connection/connection_protocol.h"
+#include "net/monitor/monitor.h"
 #include "net/tls/tls_stream.h"
 #include "net/workers/crew.h"
 #include "principal/principals.h"
@@ -47,6 +48,7 @@ struct connection_limits {
   bool finishes_left;                    /* a request runs to its end although its client has left */
   struct principals *principals;         /* borrowed; NULL: all clients are owner */
   struct wrong_evidence *wrong_evidence; /* borrowed; NULL if principals is */
+  struct net_monitor *monitor;           /* borrowed; NULL: nobody counts (tests) */
 };
 
 /*
@@ -208,6 +210,8 @@ struct connection {
   /* Exists from the client's first callback on, and while input is read ahead. The owner writes it; in call,
    * the thread that holds the lock writes it. NULL: the connection is not read in call. */
   struct connection_duplex *_Atomic duplex;
+
+  enum metrics_transport transport; /* by which it counts; METRICS_TRANSPORTS: it does not count yet */
 
   /* Written by the protocol. */
   const struct connection_protocol *protocol;

@@ -444,6 +444,10 @@ static void check_members(struct crew *crew, struct watch *watch)
   crew->outlook = will_move ? CREW_OUTLOOK_MOVES : CREW_OUTLOOK_GROWS;
   if (!will_move && !is_idle && (!is_serving || !add_members(crew, 1 + (busy + waiting) / 4)))
     crew->outlook = CREW_OUTLOOK_STUCK;
+  if (crew->outlook == CREW_OUTLOOK_MOVES || !is_serving)
+    atomic_store_explicit(&crew->stuck_since_ms, 0, memory_order_relaxed);
+  else if (atomic_load_explicit(&crew->stuck_since_ms, memory_order_relaxed) == 0)
+    atomic_store_explicit(&crew->stuck_since_ms, now_ms, memory_order_relaxed);
   if (is_idle && has_ready)
     crew_wake_one(crew);
   crew_relieve_poller(crew, &watch->poller);
