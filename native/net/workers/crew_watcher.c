@@ -12,6 +12,7 @@
 
 enum {
   CHECK_EVERY_MS = 5,
+  STARTING_CHECKS = 10, /* while the crew starts, messages that wait are looked at once in so many checks */
   EVENTS_PER_CHECK = 256,
   QUIET_CHECKS = 10,
   CHECK_CALLS_MS = 250,
@@ -385,6 +386,7 @@ struct watch {
   int64_t moved_ms;      /* the last check that found work */
   int64_t trim_ms;       /* free memory is not returned to the system before this time */
   bool has_worked;       /* since it was returned last */
+  unsigned checks;       /* while the crew starts */
   struct crew_poller_watch poller;
   bool has_call; /* a member is inside the service */
 };
@@ -454,9 +456,12 @@ static void check_members(struct crew *crew, struct watch *watch)
   check_calls(crew, now_ms);
 }
 
-/* Serves each source once that is in the queue at the begin. A source that has to wait appends itself again. */
-static void serve_ready_work(struct crew *crew)
+/* Serves each source once that is in the queue at the begin. A source that has to wait appends itself again. While the crew
+ * starts, all have to wait, and the JVM needs the processor. */
+static void serve_ready_work(struct crew *crew, struct watch *watch)
 {
+  if (crew_is_starting(crew) && ++watch->checks % STARTING_CHECKS != 0)
+    return;
   unsigned count = atomic_load(&crew->ready);
   for (unsigned i = 0; i < count && !has_idle_member(crew); i++) {
     struct crew_source *source = crew_pop_ready(crew);
@@ -523,7 +528,7 @@ void *crew_watcher_main(void *argument)
   while (atomic_load(&crew->phase) != CREW_STOPPING) {
     check_members(crew, &watch);
     if (crew->outlook != CREW_OUTLOOK_MOVES) { /* messages of a lane do not wait for a member */
-      serve_ready_work(crew);
+      serve_ready_work(crew, &watch);
       serve_events(crew, crew->outlook == CREW_OUTLOOK_STUCK ? CHECK_EVERY_MS : 0);
     }
     if (crew->outlook == CREW_OUTLOOK_STUCK) {
