@@ -31,121 +31,121 @@ enum { WHOLE = 1, MILLISECONDS = 1000, MICROSECONDS = 1000000, NANOSECONDS = 100
 const struct metrics_row metrics_table[] = {
     {"jpeer_requests_total",
      METRICS_COUNTER,
-     "Requests that were answered, or notifications that have run, by method and outcome.",
      WHOLE,
+     "Requests that were answered, or notifications that have run, by method and outcome.",
      AT(requests),
      {&METHOD, &OUTCOME}},
     {"jpeer_message_duration_seconds",
      METRICS_HISTOGRAM,
-     "Time of a message from its last byte to the end of its last request; a batch is one message.",
      NANOSECONDS,
+     "Time of a message from its last byte to the end of its last request; a batch is one message.",
      AT(latency),
      {NULL}},
     {"jpeer_refusals_total",
      METRICS_COUNTER,
-     "Messages, HTTP requests and connections that were refused unread, by reason.",
      WHOLE,
+     "Messages, HTTP requests and connections that were refused unread, by reason.",
      AT(refusals),
      {&REASON}},
     {"jpeer_connections",
      METRICS_GAUGE,
-     "Open connections by transport; of ZeroMQ, clients that wait for an answer.",
      WHOLE,
+     "Open connections by transport; of ZeroMQ, clients that wait for an answer.",
      AT(connections),
      {&TRANSPORT}},
-    {"jpeer_sessions", METRICS_GAUGE, "Sessions with objects.", WHOLE, AT(sessions), {NULL}},
+    {"jpeer_sessions", METRICS_GAUGE, WHOLE, "Sessions with objects.", AT(sessions), {NULL}},
     {"jpeer_refs",
      METRICS_GAUGE,
-     "Java objects that clients have refs of, in all sessions.",
      WHOLE,
+     "Java objects that clients have refs of, in all sessions.",
      AT(refs),
      {NULL}},
     {"jpeer_callbacks_total",
      METRICS_COUNTER,
-     "Calls of Java to functions of clients.",
      WHOLE,
+     "Calls of Java to functions of clients.",
      AT(callbacks),
      {NULL}},
     {"jpeer_callbacks_open",
      METRICS_GAUGE,
-     "Calls of Java to functions of clients that are not over.",
      WHOLE,
+     "Calls of Java to functions of clients that are not over.",
      AT(callbacks_open),
      {NULL}},
     {"jpeer_threads",
      METRICS_GAUGE,
-     "Threads that serve requests, by state.",
      WHOLE,
+     "Threads that serve requests, by state.",
      AT(threads),
      {&THREAD_STATE}},
     {"jpeer_threads_max",
      METRICS_GAUGE,
-     "Most threads that may be busy (rpc-threads-max).",
      WHOLE,
+     "Most threads that may be busy (rpc-threads-max).",
      AT(threads_max),
      {NULL}},
     {"jpeer_lost_threads",
      METRICS_GAUGE,
-     "Threads that do not return from a call that was ended.",
      WHOLE,
+     "Threads that do not return from a call that was ended.",
      AT(lost_threads),
      {NULL}},
     {"jpeer_input_bytes",
      METRICS_GAUGE,
-     "Input that was received and not served yet.",
      WHOLE,
+     "Input that was received and not served yet.",
      AT(input),
      {NULL}},
     {"jpeer_input_max_bytes",
      METRICS_GAUGE,
-     "Most input that may wait (input-max-total).",
      WHOLE,
+     "Most input that may wait (input-max-total).",
      AT(input_max),
      {NULL}},
-    {"jpeer_shm_bytes", METRICS_GAUGE, "Shared memory of all connections.", WHOLE, AT(shm), {NULL}},
-    {"jpeer_shm_max_bytes", METRICS_GAUGE, "Most shared memory (shm-total).", WHOLE, AT(shm_max), {NULL}},
+    {"jpeer_shm_bytes", METRICS_GAUGE, WHOLE, "Shared memory of all connections.", AT(shm), {NULL}},
+    {"jpeer_shm_max_bytes", METRICS_GAUGE, WHOLE, "Most shared memory (shm-total).", AT(shm_max), {NULL}},
     {"jpeer_jvm_heap_used_bytes",
      METRICS_GAUGE,
-     "Heap in use, with garbage that was not collected yet.",
      WHOLE,
+     "Heap in use, with garbage that was not collected yet.",
      AT(heap_used),
      {NULL}},
     {"jpeer_jvm_heap_committed_bytes",
      METRICS_GAUGE,
-     "Heap that the JVM has reserved from the system.",
      WHOLE,
+     "Heap that the JVM has reserved from the system.",
      AT(heap_committed),
      {NULL}},
-    {"jpeer_jvm_heap_max_bytes", METRICS_GAUGE, "Most heap (-Xmx).", WHOLE, AT(heap_max), {NULL}},
+    {"jpeer_jvm_heap_max_bytes", METRICS_GAUGE, WHOLE, "Most heap (-Xmx).", AT(heap_max), {NULL}},
     {"jpeer_jvm_gc_seconds_total",
      METRICS_COUNTER,
-     "Time of garbage collections, of all collectors.",
      MILLISECONDS,
+     "Time of garbage collections, of all collectors.",
      AT(gc_ms),
      {NULL}},
     {"jpeer_jvm_gc_collections_total",
      METRICS_COUNTER,
-     "Garbage collections, of all collectors.",
      WHOLE,
+     "Garbage collections, of all collectors.",
      AT(gc_count),
      {NULL}},
-    {"jpeer_jvm_threads", METRICS_GAUGE, "Java threads.", WHOLE, AT(java_threads), {NULL}},
+    {"jpeer_jvm_threads", METRICS_GAUGE, WHOLE, "Java threads.", AT(java_threads), {NULL}},
     {"process_cpu_seconds_total",
      METRICS_COUNTER,
-     "Processor time of the process.",
      MICROSECONDS,
+     "Processor time of the process.",
      AT(cpu_us),
      {NULL}},
     {"process_resident_memory_bytes",
      METRICS_GAUGE,
-     "Resident memory of the process.",
      WHOLE,
+     "Resident memory of the process.",
      AT(resident),
      {NULL}},
     {"process_start_time_seconds",
      METRICS_GAUGE,
-     "Start of the process, in seconds since 1970.",
      MILLISECONDS,
+     "Start of the process, in seconds since 1970.",
      AT(started_ms),
      {NULL}},
 };
@@ -218,7 +218,7 @@ static void write_figure(uint64_t figure, unsigned parts, struct buffer *out)
   int digits = 0;
   for (unsigned part = parts; part > 1; part /= 10)
     digits++;
-  if (parts == WHOLE)
+  if (parts <= WHOLE)
     buffer_printf(out, "%" PRIu64 "\n", figure);
   else
     buffer_printf(out, "%" PRIu64 ".%0*" PRIu64 "\n", figure / parts, digits, figure % parts);
@@ -228,15 +228,16 @@ static void write_labelled(const struct metrics_row *row, const uint64_t *figure
 {
   const struct metrics_label *first = row->labels[0];
   const struct metrics_label *second = row->labels[1];
-  const size_t inner = second == NULL ? 1 : second->count;
-  for (size_t i = 0; i < first->count * inner; i++) {
-    if (figures[i] == METRICS_UNKNOWN)
-      continue;
-    buffer_printf(out, "%s{%s=\"%s\"", row->name, first->name, first->words[i / inner]);
-    if (second != NULL)
-      buffer_printf(out, ",%s=\"%s\"", second->name, second->words[i % inner]);
-    BUFFER_LITERAL(out, "} ");
-    write_figure(figures[i], row->parts, out);
+  for (size_t i = 0; i < first->count; i++) {
+    for (size_t j = 0; j < (second == NULL ? 1 : second->count); j++, figures++) {
+      if (*figures == METRICS_UNKNOWN)
+        continue;
+      buffer_printf(out, "%s{%s=\"%s\"", row->name, first->name, first->words[i]);
+      if (second != NULL)
+        buffer_printf(out, ",%s=\"%s\"", second->name, second->words[j]);
+      BUFFER_LITERAL(out, "} ");
+      write_figure(*figures, row->parts, out);
+    }
   }
 }
 

@@ -148,8 +148,8 @@ enum { METRICS_LABELS_MAX = 2 };
 struct metrics_row {
   const char *name; /* with its unit, by the rules of Prometheus */
   enum metrics_type type;
-  const char *help;
   unsigned parts; /* the figure in parts of the unit: 1,000 for milliseconds of a metric in seconds */
+  const char *help;
   size_t offset;
   const struct metrics_label *labels[METRICS_LABELS_MAX]; /* NULL: no further label */
 };

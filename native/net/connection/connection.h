@@ -177,7 +177,8 @@ struct connection {
   /* when the watcher checks the connection; INT64_MAX: never. Points into the table */
   _Atomic int64_t *deadline_ms;
 
-  int fd; /* -1: closed; in call: the client has left */
+  int fd;                           /* -1: closed; in call: the client has left */
+  enum metrics_transport transport; /* by which it counts; METRICS_TRANSPORTS: it does not count yet */
   struct tls_stream
       *tls; /* between the buffers and the socket; used by the thread that may use fd; NULL: no TLS */
   int64_t probed_ms; /* when the watcher last wrote a probe; 0: never. Used by the watcher alone */
@@ -210,8 +211,6 @@ struct connection {
   /* Exists from the client's first callback on, and while input is read ahead. The owner writes it; in call,
    * the thread that holds the lock writes it. NULL: the connection is not read in call. */
   struct connection_duplex *_Atomic duplex;
-
-  enum metrics_transport transport; /* by which it counts; METRICS_TRANSPORTS: it does not count yet */
 
   /* Written by the protocol. */
   const struct connection_protocol *protocol;
