@@ -14,6 +14,7 @@
 #include "base/quota.h"
 #include "base/status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,9 +46,31 @@ struct jvm_stored {
 
 void jvm_stored_fini(struct jvm_stored *stored);
 
+/* The objects of many tables. Each table counts in one of several places, so that the threads that use different tables do
+ * not share a cache line. Begins zeroed. */
+enum { JVM_OBJECTS_TALLY_PLACES = 16 };
+struct jvm_objects_tally {
+  struct {
+    _Atomic size_t count;
+    char line[64 - sizeof(size_t)]; /* the rest of a cache line */
+  } places[JVM_OBJECTS_TALLY_PLACES];
+};
+
+/* Any thread. */
+static inline size_t jvm_objects_tally_sum(const struct jvm_objects_tally *tally)
+{
+  size_t sum = 0;
+  for (size_t i = 0; i < JVM_OBJECTS_TALLY_PLACES; i++)
+    sum += atomic_load_explicit(&tally->places[i].count, memory_order_relaxed);
+  return sum;
+}
+
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects) JP_MUST_CHECK;
 /* May be called only while no call uses the table. Borrows the owner; NULL: no owner from now on. */
 void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context);
+/* The objects count in this tally, too. Borrowed until jvm_objects_destroy. Only while the table is empty and no call uses
+ * it. */
+void jvm_objects_set_tally(struct jvm_objects *objects, struct jvm_objects_tally *tally);
 /* The objects count in this quota, too, with those of other tables. Borrowed until jvm_objects_destroy, or until no quota
  * (NULL) is set; name: of its limit, for errors. Only while the table is empty and no call uses it. */
 void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, const char *name);

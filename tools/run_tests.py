@@ -200,6 +200,8 @@ RELEASE_STEPS = [
      on("release")),
     ("strangers", "a good client beside half handshakes, and a minute of wrong tokens", "release",
      [[PYTHON, "tests/release/strangers.py"]], on("release")),
+    ("prometheus", "a real Prometheus scrapes a peer under load, where Debian's package prometheus is installed", "release",
+     [[PYTHON, "tests/release/prometheus.py"]], on("release")),
     ("failing-memory", "each allocation of the peer's own code fails once, and each with all after it", "release",
      [[PYTHON, "tests/release/failing_memory.py"]], on("release")),
     ("complexity", "requests of N, 2N and 4N of all that a client can make long", "release",

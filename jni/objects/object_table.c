@@ -68,6 +68,7 @@ struct jvm_objects {
   size_t max;
   struct quota *quota; /* shared with other tables; NULL: none */
   const char *quota_name;
+  _Atomic size_t *tally;  /* the place of the tally in which the table counts; NULL: none */
   _Atomic size_t count;   /* written with the lock */
   size_t reserved;        /* slots that are reserved for results */
   _Atomic uint64_t epoch; /* written with the lock */
@@ -103,6 +104,12 @@ void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects
   objects->owner_context = context;
 }
 
+void jvm_objects_set_tally(struct jvm_objects *objects, struct jvm_objects_tally *tally)
+{
+  enum { TABLE_SIZE = 64 }; /* neighbouring tables have different places */
+  objects->tally = &tally->places[(uintptr_t)objects / TABLE_SIZE % JVM_OBJECTS_TALLY_PLACES].count;
+}
+
 void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, const char *name)
 {
   objects->quota = quota;
@@ -129,6 +136,8 @@ static void set_count(struct jvm_objects *objects, size_t count)
 {
   if (objects->quota != NULL) /* unsigned: the sum is right if there are fewer now, too */
     atomic_fetch_add(&objects->quota->count, count - count_objects(objects));
+  if (objects->tally != NULL)
+    atomic_fetch_add_explicit(objects->tally, count - count_objects(objects), memory_order_relaxed);
   atomic_store_explicit(&objects->count, count, memory_order_relaxed);
 }
 

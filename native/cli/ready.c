@@ -48,19 +48,35 @@ static enum jp_status replace_file(const char *path, struct text content, int *f
   return status;
 }
 
+static bool has_metrics(const struct ready_facts *facts)
+{
+  return facts->metrics != NULL && facts->metrics[0] != NULL;
+}
+
+static void write_list(const char *const *texts, struct buffer *out)
+{
+  buffer_append_char(out, '[');
+  for (size_t i = 0; texts[i] != NULL; i++) {
+    if (i > 0)
+      buffer_append_char(out, ',');
+    json_write_string(out, text_of(texts[i]));
+  }
+  buffer_append_char(out, ']');
+}
+
 static void write_json(const struct ready_facts *facts, struct buffer *out)
 {
   char uuid[UUID_TEXT_LENGTH + 1];
   uuid_format(&facts->uuid, uuid);
   buffer_printf(out, "{\"uuid\":\"%s\",\"name\":", uuid);
   json_write_string(out, text_of(facts->name));
-  buffer_printf(out, ",\"pid\":%ld,\"addresses\":[", (long)getpid());
-  for (size_t i = 0; facts->addresses[i] != NULL; i++) {
-    if (i > 0)
-      buffer_append_char(out, ',');
-    json_write_string(out, text_of(facts->addresses[i]));
+  buffer_printf(out, ",\"pid\":%ld,\"addresses\":", (long)getpid());
+  write_list(facts->addresses, out);
+  if (has_metrics(facts)) {
+    BUFFER_LITERAL(out, ",\"metrics\":");
+    write_list(facts->metrics, out);
   }
-  BUFFER_LITERAL(out, "]}\n");
+  BUFFER_LITERAL(out, "}\n");
 }
 
 /* True for a ready file, and for an empty file: the user may have made it for the peer with mktemp. */
@@ -127,6 +143,8 @@ enum jp_status ready_announce(struct ready *ready, const struct ready_facts *fac
     buffer_printf(&out, "jpeer ready: uuid %s, name %s, pid %ld", uuid, facts->name, (long)getpid());
     for (size_t i = 0; facts->addresses[i] != NULL; i++)
       buffer_printf(&out, ", %s", facts->addresses[i]);
+    for (size_t i = 0; has_metrics(facts) && facts->metrics[i] != NULL; i++)
+      buffer_printf(&out, ", metrics %s/metrics", facts->metrics[i]);
     buffer_append_char(&out, '\n');
     /* this may fail: a user who has closed stderr does not want the line */
     (void)write_whole(STDERR_FILENO, buffer_text(&out));

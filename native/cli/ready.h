@@ -15,6 +15,7 @@ struct ready_facts {
   struct uuid uuid;
   const char *name;
   const char *const *addresses; /* NULL-terminated */
+  const char *const *metrics;   /* the addresses of --metrics-listen: NULL-terminated; NULL: none */
 };
 
 struct ready {

@@ -137,6 +137,14 @@ const struct option run_option_rows[] = {
      .read = endpoints_read_zmq,
      AT(zmq),
      .repeats = true},
+    {.names = {"--metrics-listen"},
+     .variable = "JPEER_METRICS_LISTEN",
+     .takes = "[HOST:]PORT|auto|unix:PATH",
+     .help = "serves GET /healthz and /metrics here and not on the addresses of --json-rpc; may be repeated "
+             "likewise",
+     .read = endpoints_read_json,
+     AT(metrics),
+     .repeats = true},
     {.names = {"--http-prefix"},
      .variable = "JPEER_HTTP_PREFIX",
      .takes = "PATH",
@@ -200,8 +208,8 @@ const struct option run_option_rows[] = {
      .names = {"--tls-cert"},
      .variable = "JPEER_TLS_CERT",
      .takes = "FILE",
-     .help = "the certificate of the peer and the rest of its chain (PEM): the ports of --json-rpc speak TLS "
-             "alone; the files of this group are loaded again when they change",
+     .help = "the certificate of the peer and the rest of its chain (PEM): the ports of --json-rpc and "
+             "--metrics-listen speak TLS alone; the files of this group are loaded again when they change",
      .read = option_read_text,
      AT(net.tls.certificate)},
     {.names = {"--tls-key"},

@@ -189,16 +189,22 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
                                            .encryption = "--zmq-curve-key"};
   enum jp_status status = endpoints_check("--json-rpc", &options->json, &json_guard, error);
   if (status == JP_OK)
+    status = endpoints_check("--metrics-listen", &options->metrics, &json_guard, error);
+  if (status == JP_OK)
     status = endpoints_check("--zmq-rpc", &options->zmq, &zmq_guard, error);
   if (status == JP_OK)
-    status = check_tls(&net->tls, endpoints_have_port(&options->json), has_principals, error);
+    status =
+        check_tls(&net->tls, endpoints_have_port(&options->json) || endpoints_have_port(&options->metrics),
+                  has_principals, error);
   if (status == JP_OK && net->zmq_curve_key != NULL)
     status = check_curve(endpoints_have_port(&options->zmq), has_principals, error);
   net->tls.watch_ms = options->policy_watch_ms;
   if (status == JP_OK)
-    status = socket_options_settle(
-        &options->sockets, endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq),
-        has_principals, net, error);
+    status =
+        socket_options_settle(&options->sockets,
+                              endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq) ||
+                                  endpoints_have_socket(&options->metrics),
+                              has_principals, net, error);
   if (status != JP_OK)
     return status;
   status = check_limits(net, error);
@@ -302,6 +308,7 @@ void run_options_fini(struct run_options *options)
 {
   option_list_fini(&options->json.texts);
   option_list_fini(&options->zmq.texts);
+  option_list_fini(&options->metrics.texts);
   option_list_fini(&options->sockets.users.texts);
   option_list_fini(&options->sockets.groups.texts);
   option_list_fini(&options->jvm_options);

@@ -51,6 +51,7 @@ struct run_options {
   /* addresses, the crew, and limits */
   struct run_endpoints json;
   struct run_endpoints zmq;
+  struct run_endpoints metrics;
   struct socket_options sockets;
   struct net_config net;                /* without its endpoints */
   struct rpc_limits limits;             /* without the first refs */

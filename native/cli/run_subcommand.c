@@ -170,7 +170,8 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
 
 static enum jp_status announce_peer(struct run *run, struct jp_error *error)
 {
-  struct ready_facts facts = {run->uuid, run->options.name, net_addresses(run->server)};
+  struct ready_facts facts = {run->uuid, run->options.name, net_addresses(run->server),
+                              net_metrics_addresses(run->server)};
   if (run->presence.path != NULL && ready_announce(&run->presence, &facts, error) != JP_OK)
     log_debug("jpeer ps will not show this peer: %s", error->text);
   *error = (struct jp_error){0};
@@ -373,6 +374,7 @@ static int run_peer(struct run *run, struct jp_error *error)
     return EXIT_RUN_TIME;
   run->options.net.json = endpoints_for_net(&run->options.json);
   run->options.net.zmq = endpoints_for_net(&run->options.zmq);
+  run->options.net.metrics = endpoints_for_net(&run->options.metrics);
   if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   /* Now, because a reload notifies the server and the peer. */
@@ -380,6 +382,8 @@ static int run_peer(struct run *run, struct jp_error *error)
       principals_watch_start(run->principals, options->policy_watch_ms, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
+  if (net_begin(run->server, rpc_peer_service(run->peer), error) != JP_OK)
+    return EXIT_RUN_TIME;
   return launch_jvm(run, error);
 }
 

@@ -147,6 +147,7 @@ static void refuse_client(struct listener *listener, int fd, const struct admiss
                       ? "--allow-user, --allow-group and --socket-group do not admit that user"
                       : "only the peer's own user may use it");
   char reason[96];
+  monitor_count_refusal(listener->table->limits.monitor, METRICS_REFUSAL_NOT_ADMITTED);
   snprintf(reason, sizeof reason, "user %u may not use this peer", client->user);
   struct buffer answer;
   buffer_init(&answer);

@@ -38,6 +38,8 @@ enum net_on_disconnect { NET_ON_DISCONNECT_INTERRUPT, NET_ON_DISCONNECT_FINISH }
 
 struct net_config {
   struct net_endpoints json; /* WebSocket and HTTP; texts are borrowed for net_bind */
+  struct net_endpoints
+      metrics; /* of /healthz and /metrics, which the addresses of `json` then lack; none: they have both */
   /* "/rpc": the path of the service, in addition to "/"; borrowed until net_destroy */
   const char *http_prefix;
   /* "A,B": origins whose web pages may send requests, too; NULL: none; borrowed until net_destroy */
@@ -89,7 +91,13 @@ void net_reload(struct net_server *server);
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc" (wss and https with TLS), "ws+unix:/run/peer", "http+unix:/run/peer",
  * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed until net_destroy. */
 const char *const *net_addresses(const struct net_server *server);
-/* Starts the watcher and the crew. The service is used until net_destroy returns. */
+/* The addresses of `metrics`: "http://127.0.0.1:4713" or "http+unix:/run/peer.metrics"; as net_addresses. */
+const char *const *net_metrics_addresses(const struct net_server *server);
+/* Answers /healthz, with 503, while the JVM starts; all else waits for net_start. May be left out. The service is used until
+ * net_destroy returns. */
+enum jp_status net_begin(struct net_server *server, const struct rpc_service *service,
+                         struct jp_error *error) JP_MUST_CHECK;
+/* Starts the crew. The service is the one of net_begin, and is used until net_destroy returns. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
 /* The principals were loaded again: connections of those that are gone are closed soon. Any thread. */
@@ -97,7 +105,7 @@ void net_principals_changed(struct net_server *server);
 /*
  * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms;
  * all others are answered with an error ("the peer is shutting down"). Answers are flushed, WebSockets are
- * closed with 1001, and the files of Unix sockets are removed. Does not wait for members whose thread is
+ * closed with 1001, and the files of Unix sockets are removed. The addresses of `metrics` are closed last. Does not wait for members whose thread is
  * exiting the JVM. Returns when all this is done. Called once, by any thread.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);

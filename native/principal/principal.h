@@ -40,6 +40,7 @@ struct principal {
   struct policy_source *policies; /* the pointer is constant; a reload replaces the policy in it */
   struct quota quotas[PRINCIPAL_LIMITS];
   atomic_bool is_admin;
+  atomic_bool sees_metrics;
   atomic_bool is_gone;
 };
 
@@ -64,6 +65,13 @@ static inline bool principal_is_gone(const struct principal *principal)
 static inline bool principal_is_admin(const struct principal *principal)
 {
   return principal == NULL || atomic_load_explicit(&principal->is_admin, memory_order_relaxed);
+}
+
+/* May read the figures of the peer (GET /metrics). */
+static inline bool principal_sees_metrics(const struct principal *principal)
+{
+  return principal_is_admin(principal) ||
+         atomic_load_explicit(&principal->sees_metrics, memory_order_relaxed);
 }
 
 /* Counts one more. False: the limit is reached, and nothing was counted. NULL has no limits, and is not counted. */

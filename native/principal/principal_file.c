@@ -452,6 +452,7 @@ static enum jp_status read_entry(struct reader *reader, const struct policy_node
       {.key = "preset", .read = read_preset},
       {.key = "limits", .read = read_limits},
       {.key = "admin", .read = read_boolean, .offset = offsetof(struct principal_entry, is_admin)},
+      {.key = "metrics", .read = read_boolean, .offset = offsetof(struct principal_entry, sees_metrics)},
       {.key = "anonymous", .read = read_boolean, .offset = offsetof(struct principal_entry, is_anonymous)},
   };
   if (reader->entries.count == PRINCIPALS_MAX)

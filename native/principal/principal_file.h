@@ -30,6 +30,7 @@ struct principal_entry {
   const char *name;
   bool is_anonymous; /* is for clients without evidence */
   bool is_admin;
+  bool sees_metrics;
   const char *allow; /* patterns between commas; NULL: none are given */
   int allow_line, allow_column;
   const char *policy;              /* path of a policy file; NULL: none is given */

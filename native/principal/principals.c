@@ -231,6 +231,7 @@ static void give_rights(const struct table *table, struct policy **policies)
     policy_source_replace(principal->policies, policies[i]);
     policies[i] = NULL;
     atomic_store(&principal->is_admin, entry->is_admin);
+    atomic_store(&principal->sees_metrics, entry->sees_metrics);
     for (size_t j = 0; j < PRINCIPAL_LIMITS; j++)
       atomic_store(&principal->quotas[j].max, entry->limits[j]);
   }
@@ -244,6 +245,7 @@ static void end_gone(const struct table *before, const struct table *table, stru
     if (find_named(table, principal->name) == principal)
       continue;
     atomic_store(&principal->is_admin, false);
+    atomic_store(&principal->sees_metrics, false);
     atomic_store(&principal->is_gone, true);
     policy_source_replace(principal->policies, policy_retain(nothing));
   }

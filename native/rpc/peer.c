@@ -13,6 +13,19 @@ RPC_CODEC_TABLE(DECLARE_CODEC)
 #define POINT_TO_CODEC(id, name) [RPC_CODEC_##id] = &rpc_codec_##name,
 const struct rpc_codec *const rpc_codecs[RPC_CODECS] = {RPC_CODEC_TABLE(POINT_TO_CODEC)};
 
+/* rpc_service.collect */
+static void collect_figures(void *context, struct metrics_figures *figures)
+{
+  struct rpc_peer *peer = context;
+  rpc_workers_collect(peer, figures);
+  figures->sessions = rpc_sessions_count(peer->sessions);
+  figures->refs = rpc_sessions_count_refs(peer->sessions);
+  const uint64_t ended = atomic_load(&peer->callback_calls_ended); /* before those that have begun */
+  figures->callbacks = atomic_load(&peer->callback_calls);
+  figures->callbacks_open = figures->callbacks - ended;
+  rpc_jvm_figures_collect(peer->jvm_figures, figures);
+}
+
 enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_peer **peer,
                                struct jp_error *error)
 {
@@ -48,6 +61,7 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
                                        .client_close = rpc_client_close,
                                        .describe_session = rpc_client_describe_session,
                                        .release_unsent = rpc_client_release_unsent,
+                                       .collect = collect_figures,
                                        .receive = rpc_callbacks_receive,
                                        .receive_beginning = rpc_callbacks_receive_beginning,
                                        .cancel_nested = rpc_callbacks_cancel,
@@ -61,7 +75,8 @@ enum jp_status rpc_peer_create(const struct rpc_peer_config *config, struct rpc_
   if (status == JP_OK)
     status = nested_workers_create(made, &made->nested_workers);
   made->collector = rpc_collector_create();
-  if (status == JP_OK && made->collector == NULL)
+  made->jvm_figures = rpc_jvm_figures_create();
+  if (status == JP_OK && (made->collector == NULL || made->jvm_figures == NULL))
     status = JP_NO_MEMORY;
   if (status != JP_OK)
     jp_fail(error, status, status == JP_NO_MEMORY ? "out of memory" : "OpenSSL has no HMAC-SHA256");
@@ -99,12 +114,15 @@ enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp
   if (status != JP_OK)
     return status;
   status = rpc_collector_start(peer->collector, jvm, error);
+  if (status == JP_OK)
+    status = rpc_jvm_figures_start(peer->jvm_figures, jvm, error);
   return status == JP_OK ? rpc_sessions_start(peer->sessions, jvm, error) : status;
 }
 
 bool rpc_peer_detach(struct rpc_peer *peer)
 {
   bool has_ended = rpc_collector_stop(peer->collector, SWEEPER_WAIT_MS);
+  has_ended = rpc_jvm_figures_stop(peer->jvm_figures, SWEEPER_WAIT_MS) && has_ended;
   return rpc_sessions_stop(peer->sessions, SWEEPER_WAIT_MS) && has_ended;
 }
 
@@ -126,6 +144,7 @@ void rpc_peer_destroy(struct rpc_peer *peer)
       rpc_codecs[i]->stop(peer->codec_states[i]);
   }
   rpc_collector_destroy(peer->collector);
+  rpc_jvm_figures_destroy(peer->jvm_figures);
   rpc_meta_destroy(peer->meta);
   rpc_sessions_destroy(peer->sessions);
   free(peer);

@@ -4,8 +4,10 @@
  * them. */
 #include "rpc/call_watch.h"
 #include "rpc/collector.h"
+#include "rpc/jvm_figures.h"
 #include "rpc/meta/meta.h"
 #include "rpc/peer.h"
+#include "rpc/request_counts.h"
 #include "rpc/run.h"
 
 #include <stdatomic.h>
@@ -28,6 +30,12 @@ struct rpc_peer {
   struct rpc_collector *collector;
   _Atomic size_t callback_threads; /* the peer's own threads that wait in calls */
   struct nested_workers *nested_workers;
+  struct rpc_jvm_figures *jvm_figures;
+  /* For GET /metrics: */
+  struct rpc_request_counts shared_counts; /* of requests without a crew member's worker */
+  struct rpc_request_counts ended_counts;  /* of workers that have ended; under worker.c's lock */
+  _Atomic uint64_t callback_calls;         /* begun so far */
+  _Atomic uint64_t callback_calls_ended;
 };
 
 /* Each crew member has a worker, which its thread uses. There are also workers without a thread
@@ -48,7 +56,8 @@ struct rpc_worker {
   bool is_lost;                  /* under worker.c's lock */
   struct rpc_address lost_of;    /* the address of the client that the lost thread serves */
   uint32_t lost_principal;       /* and the number of its principal, by which it counts; 0: owner */
-  struct rpc_worker *next;       /* in the list of the workers of all crews: worker.c */
+  struct rpc_request_counts counts;
+  struct rpc_worker *next; /* in the list of the workers of all crews: worker.c */
   struct rpc_worker **link;
 };
 
@@ -98,6 +107,19 @@ void rpc_workers_list_calls(struct jvm_thread *by, struct arena *arena, struct b
 /* worker.c: requests the end of the listed call with this number, which is then answered as cancelled. False:
  * the call does not run. Any thread. */
 bool rpc_workers_end_call(uint64_t number);
+
+/* worker.c: adds the counts of the peer's workers, and of those that have ended. Any thread. */
+void rpc_workers_collect(struct rpc_peer *peer, struct metrics_figures *figures);
+
+/* Counts a request that the runner's thread has answered, or a notification that it has run. */
+static inline void rpc_count_request(const struct rpc_runner *runner, enum metrics_method method,
+                                     enum metrics_outcome outcome)
+{
+  if (runner->counts != NULL)
+    rpc_count_own(runner->counts, method, outcome);
+  else
+    rpc_count_shared(&runner->peer->shared_counts, method, outcome);
+}
 
 /* worker.c: rpc_service.note_lost and count_lost */
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost);

@@ -436,6 +436,24 @@ static void run_meta(struct rpc_run *run, const struct operation *operation, str
 
 /* ---- requests ---- */
 
+enum metrics_outcome rpc_metrics_outcome(const struct outcome *outcome)
+{
+  static const enum metrics_outcome words[] = {
+      [FAILURE_INVALID_REQUEST] = METRICS_OUTCOME_INVALID, [FAILURE_INVALID_PARAMS] = METRICS_OUTCOME_INVALID,
+      [FAILURE_NOT_FOUND] = METRICS_OUTCOME_NOT_FOUND,     [FAILURE_SERVER] = METRICS_OUTCOME_FAILED,
+      [FAILURE_DENIED] = METRICS_OUTCOME_DENIED,           [FAILURE_INTERNAL] = METRICS_OUTCOME_INTERNAL,
+      [FAILURE_NOT_SAFE] = METRICS_OUTCOME_INVALID};
+  if (outcome->kind != OUTCOME_ERROR)
+    return METRICS_OUTCOME_OK;
+  if (outcome->failure != FAILURE_SERVER)
+    return words[outcome->failure];
+  if (outcome->throwable != NULL)
+    return METRICS_OUTCOME_EXCEPTION;
+  if (text_equal(outcome->reason, TEXT("timeout")))
+    return METRICS_OUTCOME_TIMEOUT;
+  return text_equal(outcome->reason, TEXT("cancelled")) ? METRICS_OUTCOME_CANCELLED : METRICS_OUTCOME_FAILED;
+}
+
 /* Sets only some fields, because rpc_run_begin or the operation sets the other fields. A ping need not clear
  * fields that it does not use. */
 void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_client *client,

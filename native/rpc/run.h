@@ -23,6 +23,7 @@ struct op_description;
 struct principal;
 struct rpc_call_watch;
 struct rpc_peer;
+struct rpc_request_counts;
 struct rpc_client;
 
 /* The member that an operation reached. */
@@ -43,9 +44,11 @@ struct rpc_runner {
   /* held: the policy in force when the message was received; NULL: none was received yet */
   struct policy *policy;
   struct judge_names names;
-  struct jvm_stored stored;        /* refs stored by the results of the message that is served */
-  struct rpc_given given;          /* the callbacks that the message gives */
-  struct rpc_call_watch *watch;    /* of the thread's calls; NULL: not watched */
+  struct jvm_stored stored;     /* refs stored by the results of the message that is served */
+  struct rpc_given given;       /* the callbacks that the message gives */
+  struct rpc_call_watch *watch; /* of the thread's calls; NULL: not watched */
+  /* of the thread's requests; NULL: they count in the peer's, which threads share */
+  struct rpc_request_counts *counts;
   struct op_session_key guest_key; /* of the session that the request names */
 };
 

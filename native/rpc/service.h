@@ -18,6 +18,7 @@ struct rpc_duplex;
 /* The callbacks of a client: owned by the service. A client keeps the same struct from its first callback
  * on. */
 struct rpc_callbacks;
+struct metrics_figures;
 
 enum { RPC_EPOCH_LENGTH = 16 };
 
@@ -234,6 +235,10 @@ struct rpc_service {
    * answer has named. Called on the worker's thread, before it serves again. NULL: the service has no
    * objects. */
   void (*release_unsent)(void *context, struct rpc_worker *worker, struct rpc_client *client);
+
+  /* Fills in the figures that the service knows, for GET /metrics. Waits for 15 ms at the most, also while
+   * every thread is inside Java. Any thread, even before the first spawn. NULL: the service has none. */
+  void (*collect)(void *context, struct metrics_figures *figures);
 
   /* --- clients with a push; NULL if the service opens no duplex. The caller holds no lock --- */
 

@@ -96,10 +96,11 @@ struct rpc_sessions {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   struct rpc_session_limits limits;
-  _Atomic size_t count;         /* of sessions with objects; used without the lock */
-  struct rpc_session **buckets; /* by key */
-  size_t bucket_count;          /* a power of two; of both tables */
-  uint32_t *last_refs;          /* LAST_REFS: see find_last_ref */
+  _Atomic size_t count;          /* of sessions with objects; used without the lock */
+  struct jvm_objects_tally refs; /* of all sessions; used without the lock */
+  struct rpc_session **buckets;  /* by key */
+  size_t bucket_count;           /* a power of two; of both tables */
+  uint32_t *last_refs;           /* LAST_REFS: see find_last_ref */
   struct session_group **groups;
   struct session_queue idle;
   struct session_queue passing; /* idle passing sessions */
@@ -491,6 +492,7 @@ static struct rpc_session *make_session(struct rpc_sessions *sessions, const str
     return NULL;
   }
   jvm_objects_set_owner(session->objects, &OWNER, session);
+  jvm_objects_set_tally(session->objects, &sessions->refs);
   jvm_objects_begin_after(session->objects, mark->first_ref - 1);
   session->epoch = mark->epoch;
   session->sessions = sessions;
@@ -932,6 +934,11 @@ void rpc_sessions_destroy(struct rpc_sessions *sessions)
   pthread_cond_destroy(&sessions->changed);
   pthread_mutex_destroy(&sessions->lock);
   free(sessions);
+}
+
+size_t rpc_sessions_count_refs(const struct rpc_sessions *sessions)
+{
+  return jvm_objects_tally_sum(&sessions->refs);
 }
 
 size_t rpc_sessions_count(struct rpc_sessions *sessions)

@@ -69,6 +69,9 @@ enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits,
 void rpc_sessions_destroy(struct rpc_sessions *sessions);
 size_t rpc_sessions_count(struct rpc_sessions *sessions); /* of sessions with objects */
 
+/* The objects of all sessions together. */
+size_t rpc_sessions_count_refs(const struct rpc_sessions *sessions);
+
 /* The number of sessions with objects of one client address. */
 size_t rpc_sessions_count_of(struct rpc_sessions *sessions, const struct rpc_address *address);
 

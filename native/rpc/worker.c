@@ -60,6 +60,14 @@ struct rpc_worker *rpc_worker_now(void)
   return worker_now;
 }
 
+static void add_counts(struct rpc_request_counts *counts, _Atomic uint64_t sums[][METRICS_OUTCOMES])
+{
+  for (size_t i = 0; i < METRICS_METHODS; i++) {
+    for (size_t j = 0; j < METRICS_OUTCOMES; j++)
+      sums[i][j] += atomic_load_explicit(&counts->requests[i][j], memory_order_relaxed);
+  }
+}
+
 static void enter_workers(struct rpc_worker *worker)
 {
   worker_now = worker;
@@ -77,6 +85,7 @@ static void leave_workers(struct rpc_worker *worker)
 {
   worker_now = NULL;
   pthread_mutex_lock(&workers_lock);
+  add_counts(&worker->counts, worker->runner.peer->ended_counts.requests);
   *worker->link = worker->next;
   if (worker->next != NULL)
     worker->next->link = worker->link;
@@ -113,6 +122,7 @@ enum jp_status rpc_worker_spawn(void *context, const char *name,
   }
   rpc_call_watch_init(&worker->watch, name);
   worker->runner.watch = &worker->watch;
+  worker->runner.counts = &worker->counts;
   *start = (struct worker_start){.run = run, .argument = argument, .worker = worker};
   enum jp_status status = jvm_spawn(peer->jvm, name, run_worker, start, error);
   if (status != JP_OK) {
@@ -267,4 +277,21 @@ bool rpc_workers_end_call(uint64_t number)
                worker->waits != NULL && worker->waits->end(worker->waits->thread, &end);
   pthread_mutex_unlock(&workers_lock);
   return is_found;
+}
+
+void rpc_workers_collect(struct rpc_peer *peer, struct metrics_figures *figures)
+{
+  struct rpc_request_counts sums = {0};
+  pthread_mutex_lock(&workers_lock);
+  add_counts(&peer->ended_counts, sums.requests);
+  for (struct rpc_worker *worker = workers; worker != NULL; worker = worker->next) {
+    if (worker->runner.peer == peer)
+      add_counts(&worker->counts, sums.requests);
+  }
+  pthread_mutex_unlock(&workers_lock);
+  add_counts(&peer->shared_counts, sums.requests);
+  for (size_t i = 0; i < METRICS_METHODS; i++) {
+    for (size_t j = 0; j < METRICS_OUTCOMES; j++)
+      figures->requests[i][j] = sums.requests[i][j];
+  }
 }

@@ -44,7 +44,7 @@ static void start(void)
   unlink(path);
   wrong_evidence_init(&wrong);
   void *context = zmq_ctx_new();
-  require(zeromq_zap_create(context, principals, &wrong, &zap, NULL) == JP_OK);
+  require(zeromq_zap_create(context, principals, &wrong, NULL, &zap, NULL) == JP_OK);
   client = zmq_socket(context, ZMQ_DEALER);
   require(zmq_setsockopt(client, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms) == 0 &&
           zmq_connect(client, "inproc://zeromq.zap.01") == 0 && zmq_z85_decode(listed, LISTED) != NULL);

@@ -29,7 +29,7 @@ from support.other_users import CAN_BECOME, CANNOT_BECOME, ask_zmq, become, curl
 from support.peer import BINARY, BUILD, ROOT, eventually, run_to_end
 from support.peer_case import DENIED, FAILED, PeerCase
 
-ALICE, BOB, CAROL = ("jp_" + letter * 43 for letter in "abc")
+ALICE, BOB, CAROL, DAVE = ("jp_" + letter * 43 for letter in "abcd")
 LISTED, UNLISTED, GROUP = 65533, 65534, 65532  # users and a group; numbers without a name
 NOBODY = "this peer serves its principals only"
 
@@ -330,6 +330,9 @@ TABLE_FILE = """principals:
     admin: true
   - name: carol
     tokens: ["{carol}"]
+  - name: dave
+    tokens: ["{dave}"]
+    metrics: true
 """
 GUEST = "  - {name: guest, anonymous: true, allow: ['jdk:java.lang.Math']}\n"
 
@@ -353,7 +356,7 @@ class WhoAndWhat(Principals):
         cls.pairs["foreign"] = cls.ca.sign_itself("foreign", client)
         cls.ca.revoke(cls.pairs["revoked"][0])
         der = ssl.PEM_cert_to_DER_cert(cls.pairs["bob"][0].read_text(encoding="ascii"))
-        cls.text = TABLE_FILE.format(alice=digest(ALICE), bob=digest(BOB), carol=digest(CAROL), user=LISTED,
+        cls.text = TABLE_FILE.format(alice=digest(ALICE), bob=digest(BOB), carol=digest(CAROL), dave=digest(DAVE), user=LISTED,
                                      certificate="sha256:" + hashlib.sha256(der).hexdigest())
 
     def begin(self, text, *options):
@@ -379,7 +382,8 @@ class WhoAndWhat(Principals):
     def outcome(content, status):
         if status == "000":
             return "no TLS"
-        return json.loads(json.loads(content)["result"]["value"]["value"])["principal"] if status == "200" else status
+        is_answer = status == "200" and content[:1] in ("{", b"{")  # else of a page for operators
+        return json.loads(json.loads(content)["result"]["value"]["value"])["principal"] if is_answer else status
 
     def become(self, user):
         if not CAN_BECOME:
@@ -635,6 +639,10 @@ class WhoAndWhat(Principals):
             lambda found: f"{found['known_by']}, {found['limits']['calls']}")(whoami(t.http(ALICE)))),
         ("carol, no admin", "control calls", "-32001", lambda t: t.code(t.http(CAROL).control, "calls")),
         ("carol, no admin", "cancel alice's call by its number", "-32001", lambda t: t.cancel(True)),
+        *((who, "GET of the metrics", status, lambda t, given=given: t.https(*given, path="/metrics", body=None)) for who, status, given in (
+            ("carol, no admin", "403", by(CAROL)), ("dave, metrics", "200", by(DAVE)), ("bob, admin", "200", by(BOB)),
+            ("nobody", "401", ()))),
+        ("a wrong token", "GET of the health", "200", lambda t: t.https(*by("x"), path="/healthz", body=None)),
         ("carol", "cancel with the id of alice's request", "false", lambda t: t.cancel(False)),
         *(("alice", f"more {limit} than hers", f"{code} limits.{limit}", lambda t, limit=limit: t.exceed(limit))
           for limit, code in (("objects", "-32000"), ("sessions", "-32000"), ("calls", "-32000"), ("connections", "503"))),

@@ -63,8 +63,19 @@ static const struct crew_poll_ops CARRIER_POLL_OPS = {poll_client, begin_sleep, 
 
 /* --- the protocol and the service --- */
 
+static enum metrics_transport find_transport(const struct connection_protocol *protocol)
+{
+  if (protocol->carrier != NULL)
+    return METRICS_TRANSPORT_SHM;
+  return protocol->channel == OP_CHANNEL_HTTP ? METRICS_TRANSPORT_HTTP : METRICS_TRANSPORT_WEBSOCKET;
+}
+
 void connection_speak(struct connection *connection, const struct connection_protocol *protocol)
 {
+  if (connection->transport != METRICS_TRANSPORTS)
+    monitor_remove_connection(connection->limits->monitor, connection->transport);
+  connection->transport = find_transport(protocol);
+  monitor_add_connection(connection->limits->monitor, connection->transport);
   connection->protocol = protocol;
   connection->is_midway = false;
   connection->held = 0;
@@ -242,6 +253,8 @@ static void linger_unshaken(struct connection *connection, const struct jp_error
   if (error->status != JP_CLOSED)
     log_warn_rarely("a TLS handshake with %s has failed: %s",
                     client_address_write(&connection->address, address), error->text);
+  if (error->status == JP_DENIED)
+    monitor_count_refusal(connection->limits->monitor, METRICS_REFUSAL_WRONG_EVIDENCE);
   /* The alert has been sent, so only later refusals to the address can be delayed. */
   if (error->status == JP_DENIED && connection->limits->wrong_evidence != NULL)
     (void)wrong_evidence_count(connection->limits->wrong_evidence, &connection->address, true,
@@ -486,6 +499,7 @@ void connection_reject_too_long(const struct connection *connection, struct text
                                 struct buffer *answer)
 {
   char reason[96];
+  monitor_count_refusal(connection->limits->monitor, METRICS_REFUSAL_TOO_LONG);
   snprintf(reason, sizeof reason, TOO_LONG, connection->limits->message_max);
   connection_codec(connection)
       ->reject(connection_service(connection)->context, RPC_REJECT_INVALID, beginning, reason, answer);
@@ -796,7 +810,7 @@ static enum step expire_in_turn(struct connection *connection)
 static enum step run_turn(struct connection *connection, struct crew_member *member)
 {
   struct crew_turn turn;
-  crew_turn_begin(&turn);
+  crew_turn_begin(&turn, member);
   int64_t now_ns = turn.ends_ns; /* of the last read; at first the end of the turn will do */
   int64_t due_ns = 0;            /* when the deadline is checked again */
   for (;;) {
@@ -818,6 +832,8 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
         due_ns = now_ns + DUE_AGAIN_NS;
       if (connection_must_pause(connection))
         return STEP_PAUSES;
+      if (crew_has_unrecorded(member)) /* the member may wait for the next message now */
+        crew_record_latency(member, clock_now_ns());
       has_received = connection_receive(connection);
       if (has_received || stay_for_more(connection, member)) {
         now_ns = has_received ? clock_now_ns() : member->clock_ns; /* crew_stay has just read the clock */
@@ -1083,6 +1099,7 @@ void connection_cut(struct connection *connection, struct crew_member *watcher)
 {
   static const char reason[] = "too much input is under way (input-max-total): try again later";
   enum step step = STEP_ENDS;
+  monitor_count_refusal(connection->limits->monitor, METRICS_REFUSAL_INPUT);
   if (connection->stream != NULL)
     step = STEP_DROPS;
   else

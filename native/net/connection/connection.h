@@ -25,6 +25,7 @@
 #include "base/transitions.h"
 #include "net/admission/input_budget.h"
 #include "net/connection/connection_protocol.h"
+#include "net/monitor/monitor.h"
 #include "net/tls/tls_stream.h"
 #include "net/workers/crew.h"
 #include "principal/principals.h"
@@ -47,6 +48,7 @@ struct connection_limits {
   bool finishes_left;                    /* a request runs to its end although its client has left */
   struct principals *principals;         /* borrowed; NULL: all clients are owner */
   struct wrong_evidence *wrong_evidence; /* borrowed; NULL if principals is */
+  struct net_monitor *monitor;           /* borrowed; NULL: nobody counts (tests) */
 };
 
 /*
@@ -175,7 +177,8 @@ struct connection {
   /* when the watcher checks the connection; INT64_MAX: never. Points into the table */
   _Atomic int64_t *deadline_ms;
 
-  int fd; /* -1: closed; in call: the client has left */
+  int fd;                           /* -1: closed; in call: the client has left */
+  enum metrics_transport transport; /* by which it counts; METRICS_TRANSPORTS: it does not count yet */
   struct tls_stream
       *tls; /* between the buffers and the socket; used by the thread that may use fd; NULL: no TLS */
   int64_t probed_ms; /* when the watcher last wrote a probe; 0: never. Used by the watcher alone */

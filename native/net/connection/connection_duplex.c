@@ -502,7 +502,7 @@ static enum collected collect_in_turn(struct connection *connection, struct crew
   const struct connection_duplex *duplex = connection->duplex;
   struct crew_turn turn;
   enum collected collected;
-  crew_turn_begin(&turn);
+  crew_turn_begin(&turn, member);
   connection_note_input(connection, CONNECTION_INPUT_OPEN);
   do
     collected = connection_collect(connection, member);

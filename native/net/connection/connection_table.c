@@ -122,6 +122,7 @@ static struct connection *reserve_place(struct connection_table *table)
 
 void connection_table_release(struct connection_table *table, struct connection *connection)
 {
+  monitor_remove_connection(table->limits.monitor, connection->transport);
   pthread_mutex_lock(&table->lock);
   table->open--;
   if (connection_is_seized(connection))
@@ -150,6 +151,7 @@ static void reset_connection(struct connection *connection, int fd,
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
   connection->received_ns = 0;
+  connection->transport = METRICS_TRANSPORTS;
   connection_speak(connection, protocol);
 }
 
@@ -176,6 +178,7 @@ void connection_table_accept(struct connection_table *table, int fd,
 {
   struct connection *connection = reserve_place(table);
   if (connection == NULL) {
+    monitor_count_refusal(table->limits.monitor, METRICS_REFUSAL_CONNECTIONS);
     refuse_connection(protocol, fd, credentials != NULL);
     return;
   }

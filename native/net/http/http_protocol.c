@@ -6,6 +6,7 @@
 #include "net/admission/wrong_evidence.h"
 #include "net/connection/connection_duplex.h"
 #include "net/connection/connection_principal.h"
+#include "net/connection/connection_table.h"
 #include "net/connection/long_message.h"
 #include "net/http/http_heads.h"
 #include "net/http/http_query.h"
@@ -77,6 +78,9 @@ static enum step write_unauthorized(struct connection *connection, enum principa
 {
   struct http_status_response response = {
       .status = 401, .reason = principal_refusal_reason(refusal), .asks_for_token = true};
+  monitor_count_refusal(connection->limits->monitor, refusal == PRINCIPAL_NOT_KNOWN
+                                                         ? METRICS_REFUSAL_NO_EVIDENCE
+                                                         : METRICS_REFUSAL_WRONG_EVIDENCE);
   state_of(connection)->terms.mode.keeps_alive = false;
   http_write_status(&connection->out, state_of(connection)->terms.mode, &response);
   return STEP_ENDS;
@@ -86,9 +90,10 @@ static enum step write_unauthorized(struct connection *connection, enum principa
 static enum step write_refused(struct connection *connection, enum principal_refusal refusal,
                                const struct jp_error *error)
 {
-  if (refusal == PRINCIPAL_AT_LIMIT)
-    return respond_and_close(connection, 503, error->text);
-  return write_unauthorized(connection, refusal);
+  if (refusal != PRINCIPAL_AT_LIMIT)
+    return write_unauthorized(connection, refusal);
+  monitor_count_refusal(connection->limits->monitor, METRICS_REFUSAL_LIMIT);
+  return respond_and_close(connection, 503, error->text);
 }
 
 /* Refuses the request after its head. error: of connection_judge. */
@@ -260,7 +265,39 @@ static enum step send_help(struct connection *connection)
   buffer_init(&words);
   if (facts != NULL && facts->write_help != NULL)
     facts->write_help(service->context, &words);
-  http_write_text(&connection->out, state_of(connection)->terms.mode, buffer_text(&words));
+  http_write_text(&connection->out, state_of(connection)->terms.mode, "", buffer_text(&words));
+  buffer_fini(&words);
+  return end_request(connection);
+}
+
+static enum step send_health(struct connection *connection)
+{
+  struct http_response_mode mode = state_of(connection)->terms.mode;
+  struct http_status_response response = {.status = 503, .reason = "unavailable"};
+  if (monitor_is_healthy(connection->limits->monitor))
+    http_write_text(&connection->out, mode, "", TEXT("ok\n"));
+  else
+    http_write_status(&connection->out, mode, &response);
+  return end_request(connection);
+}
+
+/* A principal needs a right of its own, because the figures are about all clients. */
+static enum step send_metrics(struct connection *connection)
+{
+  const struct principal *principal = connection->principal.principal;
+  struct http_response_mode mode = state_of(connection)->terms.mode;
+  struct http_status_response response = {
+      .status = 403, .reason = "the metrics are for principals with 'metrics' or 'admin'"};
+  struct buffer words;
+  if (!principal_sees_metrics(principal)) {
+    http_write_status(&connection->out, mode, &response);
+    return end_request(connection);
+  }
+  buffer_init(&words);
+  monitor_write_metrics(connection->limits->monitor, &words);
+  if (words.failed)
+    return STEP_DROPS;
+  http_write_text(&connection->out, mode, "; version=0.0.4", buffer_text(&words));
   buffer_fini(&words);
   return end_request(connection);
 }
@@ -282,6 +319,12 @@ static enum step act_on_route(struct connection *connection, const struct http_r
   case HTTP_DOCUMENT:
     connection->in_used += head_length;
     return send_document(connection);
+  case HTTP_HEALTH:
+    connection->in_used += head_length;
+    return send_health(connection);
+  case HTTP_METRICS:
+    connection->in_used += head_length;
+    return send_metrics(connection);
   case HTTP_CALL:
     connection->in_used += head_length;
     return begin_call(connection, route);
@@ -353,6 +396,20 @@ static bool speaks_tls(const struct connection *connection)
   return true;
 }
 
+/* A request that is refused by its head. */
+static void count_refusal(const struct connection *connection, const struct http_route_result *route)
+{
+  struct net_monitor *monitor = connection->limits->monitor;
+  if (route->action != HTTP_RESPOND)
+    return;
+  if (route->response.status == 401)
+    monitor_count_refusal(monitor, METRICS_REFUSAL_WRONG_EVIDENCE);
+  else if (route->response.status == 403)
+    monitor_count_refusal(monitor, METRICS_REFUSAL_FOREIGN_PAGE);
+  else if (route->response.status == 413)
+    monitor_count_refusal(monitor, METRICS_REFUSAL_TOO_LONG);
+}
+
 static enum step read_head(struct connection *connection, struct scratch *scratch)
 {
   struct http_state *state = state_of(connection);
@@ -378,6 +435,14 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   struct http_route_result route;
   const struct http_site *site = &http_of(connection)->site;
   http_route(&request, site, limits->message_max, &route);
+  /* While the peer starts, there is no service yet: the head is read again later. */
+  if (crew_is_starting(connection->table->crew) && route.action != HTTP_RESPOND &&
+      route.action != HTTP_HEALTH) {
+    begin_request(connection);
+    connection->began_ms = clock_now_ms();
+    return STEP_WAITS;
+  }
+  count_refusal(connection, &route);
   if (route.refused_origin.data != NULL) {
     char shown[ORIGIN_SHOWN + 1];
     text_escape(route.refused_origin, "", "\"\\", shown, sizeof shown);
@@ -387,7 +452,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   }
   state->terms = route.terms;
   remember_head(scratch, site, text_slice(connection_input(connection), 0, used), &request, &route);
-  if (site->has_principals && route.action != HTTP_RESPOND) {
+  if (site->has_principals && route.action != HTTP_RESPOND && route.action != HTTP_HEALTH) {
     enum step judged = judge_request(connection, route.token);
     if (judged != STEP_AGAIN) {
       connection->in_used += used;

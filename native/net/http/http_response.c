@@ -124,10 +124,11 @@ void http_write_status(struct buffer *out, struct http_response_mode mode,
     BUFFER_LITERAL(out, "\r\n");
 }
 
-void http_write_text(struct buffer *out, struct http_response_mode mode, struct text words)
+void http_write_text(struct buffer *out, struct http_response_mode mode, const char *parameters,
+                     struct text words)
 {
   write_status_line(out, mode, 200);
-  BUFFER_LITERAL(out, "Content-Type: text/plain; charset=utf-8\r\nContent-Length: ");
+  buffer_printf(out, "Content-Type: text/plain%s; charset=utf-8\r\nContent-Length: ", parameters);
   write_number(out, words.len);
   BUFFER_LITERAL(out, "\r\n\r\n");
   if (!mode.is_head)

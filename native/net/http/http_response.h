@@ -30,8 +30,10 @@ struct http_status_response {
 /* The reason becomes a body of text/plain. */
 void http_write_status(struct buffer *out, struct http_response_mode mode,
                        const struct http_status_response *response);
-/* Writes a response with status 200 and a body of text/plain. */
-void http_write_text(struct buffer *out, struct http_response_mode mode, struct text words);
+/* Writes a response with status 200 and a body of text/plain. parameters: more of the content type ("; version=0.0.4");
+ * "": none. */
+void http_write_text(struct buffer *out, struct http_response_mode mode, const char *parameters,
+                     struct text words);
 /* Writes the head before a JSON-RPC answer of this length. session: its id and epoch become headers; NULL: none. With
  * status 405 the head has "Allow: POST". */
 void http_write_reply_head(struct buffer *out, struct http_response_mode mode, int status, size_t length,

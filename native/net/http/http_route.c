@@ -568,6 +568,31 @@ static void route_other_path(const struct http_request *request, const struct ht
     route_call(request, route->procedure, route);
 }
 
+/* False: the path belongs to the service. */
+static bool route_monitoring(const struct http_request *request, const struct http_site *site,
+                             struct text path, struct http_route_result *route)
+{
+  const bool is_metrics = text_equal(path, TEXT("/metrics"));
+  const bool has_path = is_metrics || text_equal(path, TEXT("/healthz"));
+  if (site->monitoring == HTTP_MONITORING_BESIDE && (!has_path || text_equal(path, site->prefix)))
+    return false;
+  if (site->monitoring == HTTP_MONITORING_ELSEWHERE)
+    return false;
+  if (!has_path)
+    respond_with(route, 404, "there is nothing at this path");
+  else if (request->method == HTTP_OPTIONS)
+    list_methods(request, route, ALLOW_GET);
+  else if (request->method != HTTP_GET && request->method != HTTP_HEAD)
+    refuse_method(route, ALLOW_GET, "this path is read by GET");
+  else if (http_has_body(request))
+    respond_with(route, 400, "a GET of this path has no body");
+  else if (is_metrics && is_of_another_site(request, route))
+    respond_with(route, 403, OTHER_ORIGINS);
+  else
+    route->action = is_metrics ? HTTP_METRICS : HTTP_HEALTH;
+  return true;
+}
+
 void http_route(const struct http_request *request, const struct http_site *site, size_t message_max,
                 struct http_route_result *route)
 {
@@ -586,12 +611,17 @@ void http_route(const struct http_request *request, const struct http_site *site
   }
   if (!check_source(request, site, authority, route))
     return;
+  const bool is_monitoring = route_monitoring(request, site, path, route);
+  if (is_monitoring && route->action != HTTP_METRICS)
+    return;
   struct text authorization = request->fields[HTTP_FIELD_AUTHORIZATION];
   if (site->has_principals && !is_absent(authorization) && !read_bearer(authorization, &route->token)) {
     respond_with(route, 401, "Authorization takes: Bearer TOKEN");
     route->response.asks_for_token = true;
     return;
   }
+  if (is_monitoring)
+    return;
   route->terms.refuses_json = excludes_json(request->fields[HTTP_FIELD_ACCEPT]);
   route->procedure = find_procedure(path, site);
   route->query = query;

@@ -7,7 +7,8 @@
  *
  * Paths: POST and WebSocket have the paths "/" and the prefix ("/rpc"), with or without a query. With one more
  * component the path names a procedure that GET calls (JSON-RPC 1.1 draft, 6.3), except the reserved names:
- * /openrpc.json is the description of the service, and /help is a text for people. Other paths are 404. HEAD is like
+ * /openrpc.json is the description of the service, /help is a text for people, and /healthz and /metrics are for operators
+ * (enum http_monitoring). Other paths are 404. HEAD is like
  * GET without a body. A method that a path does not have is 405 with Allow, and OPTIONS lists the methods of a path.
  *
  * Browsers: any web page can reach a port of the loopback address, and there are no passwords. So
@@ -22,14 +23,22 @@
  * Programs send neither Origin nor Sec-Fetch-Site.
  *
  * A token (docs/security.md, "Tokens") is in Authorization or, from a page's WebSocket, a subprotocol that is offered beside
- * "jpeer". The caller has it judged, for every action except HTTP_RESPOND.
+ * "jpeer". The caller has it judged, for every action except HTTP_RESPOND and HTTP_HEALTH.
  */
 #include "base/uuid.h"
 #include "base/web_origin.h"
 #include "net/http/http_parser.h"
 #include "net/http/http_response.h"
 
+/* Where /healthz and /metrics are. */
+enum http_monitoring {
+  HTTP_MONITORING_BESIDE,    /* beside the service */
+  HTTP_MONITORING_ELSEWHERE, /* on another address (--metrics-listen): this site has neither */
+  HTTP_MONITORING_ALONE      /* here, and this site has nothing else */
+};
+
 struct http_site {
+  enum http_monitoring monitoring;
   bool is_loopback;                  /* the server listens on a loopback address */
   bool has_tls;                      /* its clients speak HTTPS */
   struct text host;                  /* the name that was bound; data NULL: 127.0.0.1 or a Unix socket */
@@ -44,6 +53,8 @@ enum http_action {
   HTTP_CALL,     /* a GET that names a procedure */
   HTTP_HELP,     /* a GET of /help: text for people */
   HTTP_DOCUMENT, /* a GET of /openrpc.json: the description of the service */
+  HTTP_HEALTH,   /* a GET of /healthz, which needs no evidence */
+  HTTP_METRICS,  /* a GET of /metrics */
   HTTP_UPGRADE,  /* a correct WebSocket handshake */
   HTTP_SHARE,    /* a correct request for shared memory */
   HTTP_RESPOND   /* send the status response */

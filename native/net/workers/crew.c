@@ -433,6 +433,86 @@ static void count_steps(struct crew_member *member, unsigned count)
   atomic_store_explicit(&member->steps, steps + count, memory_order_relaxed);
 }
 
+/* --- what an operator sees --- */
+
+/* The counters are written only by this thread. */
+static void count_latency(struct crew_latency *latency, int64_t ns)
+{
+  _Atomic uint64_t *count = &latency->counts[metrics_bucket_of((uint64_t)ns)];
+  atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
+  const uint64_t sum_ns = atomic_load_explicit(&latency->sum_ns, memory_order_relaxed);
+  atomic_store_explicit(&latency->sum_ns, sum_ns + (uint64_t)ns, memory_order_relaxed);
+}
+
+void crew_record_latency(struct crew_member *member, int64_t now_ns)
+{
+  struct crew_latency *latency = &member->latency;
+  for (unsigned i = 0; i < latency->unrecorded; i++) {
+    const int64_t ns = now_ns - latency->arrived_ns[i];
+    count_latency(latency, ns > 0 ? ns : 0);
+  }
+  latency->unrecorded = 0;
+}
+
+static inline void settle_latency(struct crew_member *member)
+{
+  if (crew_has_unrecorded(member))
+    crew_record_latency(member, clock_now_ns());
+}
+
+/* arrived_ns 0: unknown, so that the message counts from now. */
+static inline void note_served(struct crew_member *member, int64_t arrived_ns)
+{
+  struct crew_latency *latency = &member->latency;
+  if (latency->unrecorded == CREW_UNRECORDED_MAX)
+    settle_latency(member);
+  latency->arrived_ns[latency->unrecorded++] = arrived_ns != 0 ? arrived_ns : clock_now_ns();
+}
+
+bool crew_is_starting(const struct crew *crew)
+{
+  return atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_STARTING;
+}
+
+bool crew_is_healthy(struct crew *crew)
+{
+  const int64_t since_ms = atomic_load_explicit(&crew->stuck_since_ms, memory_order_relaxed);
+  return atomic_load(&crew->phase) == CREW_SERVING &&
+         (since_ms == 0 || clock_now_ms() - since_ms < crew->config.busy_timeout_ms);
+}
+
+static void add_latency(const struct crew_member *member, uint64_t counts[METRICS_BUCKETS], uint64_t *sum_ns)
+{
+  for (size_t i = 0; i < METRICS_BUCKETS; i++)
+    counts[i] += atomic_load_explicit(&member->latency.counts[i], memory_order_relaxed);
+  *sum_ns += atomic_load_explicit(&member->latency.sum_ns, memory_order_relaxed);
+}
+
+void crew_collect(struct crew *crew, struct metrics_figures *figures)
+{
+  memset(figures->latency, 0, sizeof figures->latency);
+  figures->latency_ns = 0;
+  pthread_mutex_lock(&crew->lock);
+  for (unsigned i = 0; i < atomic_load(&crew->place_count); i++)
+    add_latency(crew->members[i], figures->latency, &figures->latency_ns);
+  for (int lane = RPC_LANE_ALL + 1; lane < RPC_LANES; lane++)
+    add_latency(&crew->reserved[lane], figures->latency, &figures->latency_ns);
+  const unsigned size = crew->size;
+  const unsigned starting = atomic_load(&crew->starting);
+  const unsigned idle = atomic_load(&crew->idle); /* with those that start */
+  const unsigned waiting = atomic_load(&crew->waiting);
+  figures->threads[METRICS_THREAD_PINNED] = crew->pinned;
+  pthread_mutex_unlock(&crew->lock);
+  figures->threads[METRICS_THREAD_STARTING] = starting;
+  figures->threads[METRICS_THREAD_IDLE] = idle > starting ? idle - starting : 0;
+  figures->threads[METRICS_THREAD_WAITING] = waiting;
+  figures->threads[METRICS_THREAD_BUSY] = size > idle + waiting ? size - idle - waiting : 0;
+  for (size_t i = 0; i < METRICS_REFUSALS; i++)
+    figures->refusals[i] += atomic_load_explicit(&crew->refusals[i], memory_order_relaxed);
+  figures->threads_max = crew->config.threads_max;
+  figures->lost_threads = atomic_load(&crew->lost);
+}
+
 static void begin_serving(struct crew_member *member, struct rpc_worker *worker)
 {
   struct crew *crew = member->crew;
@@ -471,6 +551,7 @@ static void run_loop(void *argument, struct rpc_worker *worker)
     if (crew_poll_ops_of(source) != NULL && !member->has_found)
       member->clock_ns = clock_now_ns();
     source->turn(source, member);
+    settle_latency(member);
     member->last = source;
   }
   crew_stop_polling(member);
@@ -658,6 +739,7 @@ static void run_pinned(void *argument, struct rpc_worker *worker)
     if (crew_poll_ops_of(source) != NULL)
       member->clock_ns = clock_now_ns();
     source->turn(source, member);
+    settle_latency(member);
   }
   end_serving(member, false);
 }
@@ -772,6 +854,7 @@ static void run_reserved(void *argument, struct rpc_worker *worker)
     atomic_store_explicit(&member->current, source, memory_order_release);
     member->clock_ns = clock_now_ns();
     source->turn(source, member);
+    settle_latency(member);
     pthread_mutex_lock(&crew->lock);
   }
   member->worker = NULL;
@@ -811,9 +894,30 @@ bool crew_leaves_to_others(const struct crew_member *member, const struct crew_m
   return member->lane != RPC_LANE_ALL && find_lane(member->crew, message) != member->lane;
 }
 
-enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, struct jp_error *error)
+static bool change_phase(struct crew *crew, int from, enum crew_phase to);
+
+static enum jp_status start_watcher(struct crew *crew, struct jp_error *error)
+{
+  int failure = pthread_create(&crew->starter_thread, NULL, run_starter, crew);
+  crew->starter_runs = failure == 0;
+  if (failure == 0)
+    failure = pthread_create(&crew->watcher_thread, NULL, crew_watcher_main, crew);
+  if (failure != 0)
+    return jp_fail(error, JP_IO, "no thread for the crew's watcher: %s", strerror(failure));
+  crew->watcher_runs = true;
+  return JP_OK;
+}
+
+enum jp_status crew_begin(struct crew *crew, const struct rpc_service *service, struct jp_error *error)
 {
   crew->service = service;
+  return start_watcher(crew, error);
+}
+
+enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, struct jp_error *error)
+{
+  if (!crew->watcher_runs)
+    crew->service = service;
   for (unsigned i = 0; i < crew->config.threads; i++) {
     pthread_mutex_lock(&crew->lock);
     struct crew_member *member = reserve_place(crew);
@@ -824,16 +928,9 @@ enum jp_status crew_start(struct crew *crew, const struct rpc_service *service, 
   enum jp_status status = start_reserved(crew, error);
   if (status == JP_OK && service->interrupt_call != NULL)
     status = crew_add_interrupter(crew, error);
-  if (status != JP_OK)
-    return status;
-  int failure = pthread_create(&crew->starter_thread, NULL, run_starter, crew);
-  crew->starter_runs = failure == 0;
-  if (failure == 0)
-    failure = pthread_create(&crew->watcher_thread, NULL, crew_watcher_main, crew);
-  if (failure != 0)
-    return jp_fail(error, JP_IO, "no thread for the crew's watcher: %s", strerror(failure));
-  crew->watcher_runs = true;
-  return JP_OK;
+  if (status == JP_OK)
+    (void)change_phase(crew, CREW_STARTING, CREW_SERVING);
+  return status == JP_OK && !crew->watcher_runs ? start_watcher(crew, error) : status;
 }
 
 /* --- crew_wait: members that wait, inside the service, for messages of their clients --- */
@@ -939,7 +1036,8 @@ static bool change_phase(struct crew *crew, int from, enum crew_phase to)
 
 void crew_refuse_all(struct crew *crew)
 {
-  (void)change_phase(crew, CREW_SERVING, CREW_REFUSING);
+  if (!change_phase(crew, CREW_SERVING, CREW_REFUSING))
+    (void)change_phase(crew, CREW_STARTING, CREW_REFUSING);
   wake_watcher(crew);
 }
 
@@ -1005,10 +1103,11 @@ void crew_pass_turn(struct crew_member *member, struct crew_source *source)
   atomic_store_explicit(&member->current, source, memory_order_release);
 }
 
-void crew_turn_begin(struct crew_turn *turn)
+void crew_turn_begin(struct crew_turn *turn, struct crew_member *member)
 {
   int64_t now_ns = clock_now_ns();
-  *turn = (struct crew_turn){.next_clock_read = 1, .clock_ns = now_ns, .ends_ns = now_ns + CREW_TURN_NS};
+  *turn = (struct crew_turn){
+      .member = member, .next_clock_read = 1, .clock_ns = now_ns, .ends_ns = now_ns + CREW_TURN_NS};
 }
 
 /* Messages are quick if the time since the last read of the clock is below QUICK_NS. QUICK_MESSAGES of them share the
@@ -1023,6 +1122,7 @@ bool crew_turn_is_over(struct crew_turn *turn)
   int64_t now_ns = clock_now_ns();
   turn->next_clock_read = turn->messages + (now_ns - turn->clock_ns < QUICK_NS ? QUICK_MESSAGES : 1);
   turn->clock_ns = now_ns;
+  crew_record_latency(turn->member, now_ns);
   return now_ns >= turn->ends_ns;
 }
 
@@ -1030,6 +1130,7 @@ bool crew_turn_renew(struct crew_turn *turn)
 {
   int64_t now_ns = clock_now_ns();
   bool is_late = now_ns >= turn->ends_ns;
+  crew_record_latency(turn->member, now_ns);
   turn->messages = 0;
   turn->next_clock_read = 1;
   turn->clock_ns = now_ns;
@@ -1083,6 +1184,13 @@ enum crew_served crew_served_as(enum rpc_served served)
   return served_as[served];
 }
 
+static enum crew_served refuse_message(struct crew *crew, const struct crew_message *message,
+                                       enum metrics_refusal why, const char *reason, struct buffer *out)
+{
+  atomic_fetch_add_explicit(&crew->refusals[why], 1, memory_order_relaxed);
+  return crew_served_as(message->codec->refuse(crew->service->context, message->text, reason, out));
+}
+
 /* Called by the watcher. */
 static enum crew_served serve_without_worker(struct crew *crew, const struct crew_message *message,
                                              struct buffer *out)
@@ -1107,8 +1215,7 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
   snprintf(reason, sizeof reason,
            "busy: every thread is inside Java (rpc-threads-max is %u) and the request has waited %lld ms",
            crew->config.threads_max, (long long)crew->config.busy_timeout_ms);
-  served = message->codec->refuse(service->context, message->text, reason, out);
-  return crew_served_as(served);
+  return refuse_message(crew, message, METRICS_REFUSAL_BUSY, reason, out);
 }
 
 /* ---- lost threads ---- */
@@ -1161,7 +1268,7 @@ static bool refuse_for_lost(struct crew *crew, const struct crew_message *messag
            "busy: too many threads of %s do not return from calls that were ended (lost-threads-max is %u%s)",
            is_over ? "the peer" : "this client", crew->config.lost_max,
            is_over ? "" : ", of which one client may hold a quarter");
-  *served = crew_served_as(message->codec->refuse(service->context, message->text, reason, out));
+  *served = refuse_message(crew, message, METRICS_REFUSAL_LOST_THREADS, reason, out);
   return true;
 }
 
@@ -1172,8 +1279,11 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   struct crew *crew = member->crew;
   const struct rpc_service *service = crew->service;
   member->has_served = false;
-  if (atomic_load_explicit(&crew->phase, memory_order_relaxed) != CREW_SERVING)
-    return crew_served_as(message->codec->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
+  const int phase = atomic_load_explicit(&crew->phase, memory_order_relaxed);
+  if (phase == CREW_STARTING)
+    return CREW_WAIT;
+  if (phase != CREW_SERVING)
+    return refuse_message(crew, message, METRICS_REFUSAL_STOPPING, CREW_SHUTTING_DOWN, out);
   if (member->worker == NULL)
     return serve_without_worker(crew, message, out);
   if (crew_leaves_to_others(member, message))
@@ -1188,6 +1298,7 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   enum rpc_served served = message->codec->serve(service->context, member->worker, message->client,
                                                  message->text, out, message->reply_max, stream);
   count_steps(member, 1);
+  note_served(member, message->arrived_ns);
   if (atomic_load_explicit(&member->lost, memory_order_relaxed) != CREW_NOT_LOST)
     return end_lost(member, crew_served_as(served));
   return crew_served_as(served);

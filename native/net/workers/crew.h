@@ -61,6 +61,7 @@
 #include "base/spin_policy.h"
 #include "base/status.h"
 #include "base/transitions.h"
+#include "metrics/metrics.h"
 #include "net/workers/scratch.h"
 #include "net/workers/wake_word.h"
 #include "rpc/service.h"
@@ -214,6 +215,19 @@ static const uint16_t crew_member_transitions[] = {
     [CREW_MEMBER_WAITING] = TO(CREW_MEMBER_SERVING),
 };
 
+/*
+ * How long the messages took that a member has served, from their arrival (crew_message.arrived_ns) to the end of the service.
+ * The end is the next read of the clock that the turn makes anyway (crew_turn_is_over), and at most CREW_UNRECORDED_MAX quick
+ * messages share a read: their answers leave together, too. Written by the member's thread; the buckets are read by any.
+ */
+enum { CREW_UNRECORDED_MAX = 16 };
+struct crew_latency {
+  unsigned unrecorded;                      /* messages served since the last read of the clock */
+  int64_t arrived_ns[CREW_UNRECORDED_MAX];  /* of these */
+  _Atomic uint64_t counts[METRICS_BUCKETS]; /* so far */
+  _Atomic uint64_t sum_ns;
+};
+
 /* The work that a member prefers if both events and ready work exist. A member goes through the choices in a
  * cycle. */
 enum crew_choice {
@@ -268,6 +282,7 @@ struct crew_member {
   _Atomic enum crew_lost lost;
   struct crew_retained retained; /* CREW_LOST_RECLAIMED */
   enum crew_choice choice;       /* the last choice */
+  struct crew_latency latency;
 };
 
 /*
@@ -347,7 +362,11 @@ struct crew_config {
  * crew_destroy. */
 enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
                            struct jp_error *error) JP_MUST_CHECK;
-/* Starts the watcher and `threads` members. The service is borrowed until crew_destroy. */
+/* Starts the watcher alone, which serves sources as a member without a worker: crew_serve lets all messages wait
+ * (CREW_WAIT). For the time in which the JVM starts. May be left out. The service is borrowed until crew_destroy. */
+enum jp_status crew_begin(struct crew *crew, const struct rpc_service *service,
+                          struct jp_error *error) JP_MUST_CHECK;
+/* Starts `threads` members, and the watcher if crew_begin has not. The service is borrowed until crew_destroy. */
 enum jp_status crew_start(struct crew *crew, const struct rpc_service *service,
                           struct jp_error *error) JP_MUST_CHECK;
 /* From now on crew_serve refuses every message (CREW_SHUTTING_DOWN). Any thread. */
@@ -361,6 +380,16 @@ bool crew_stop(struct crew *crew, int64_t deadline_ms);
 void crew_destroy(struct crew *crew);
 
 const struct rpc_service *crew_service(const struct crew *crew);
+
+/* --- what an operator sees; any thread --- */
+
+/* True if messages are served: not while the crew starts or stops, and not if for busy_timeout_ms no member was idle and none
+ * has served a message. */
+bool crew_is_healthy(struct crew *crew);
+/* Between crew_begin and the end of crew_start: messages have to wait. */
+bool crew_is_starting(const struct crew *crew);
+/* Sets the figures of threads and latencies, and adds the messages that crew_serve has refused. */
+void crew_collect(struct crew *crew, struct metrics_figures *figures);
 
 /*
  * Adds fd to the epoll set (crew_watch), or arms it again (crew_watch_again), for one event. events is
@@ -394,14 +423,22 @@ void crew_admit(struct crew_member *member);
 /* The member's turn continues as a turn of this source. Called in a turn. */
 void crew_pass_turn(struct crew_member *member, struct crew_source *source);
 
+/* Records the messages that the member has served since the last record, as ended at now_ns. On the member's thread. */
+void crew_record_latency(struct crew_member *member, int64_t now_ns);
+static inline bool crew_has_unrecorded(const struct crew_member *member)
+{
+  return member->latency.unrecorded > 0;
+}
+
 struct crew_turn {
+  struct crew_member *member;
   int messages;
   int next_clock_read; /* the message after which the clock is read again */
   int64_t clock_ns;    /* the last read */
   int64_t ends_ns;     /* the turn ends at this time, even if it has served only a few messages */
 };
 
-void crew_turn_begin(struct crew_turn *turn);
+void crew_turn_begin(struct crew_turn *turn, struct crew_member *member);
 /* Counts a message; true if the turn must end after it. While messages are quick, the clock is read only once
  * for several messages. For this reason a turn may exceed its time by the duration of these messages. */
 bool crew_turn_is_over(struct crew_turn *turn);

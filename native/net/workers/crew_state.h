@@ -8,14 +8,16 @@
 
 enum { CREW_POLLED_MAX = 64 };
 
-/* Any thread may read the phase. Only crew_refuse_all and crew_stop change it. */
+/* Any thread may read the phase. Only crew_start, crew_refuse_all and crew_stop change it. */
 enum crew_phase {
+  CREW_STARTING, /* messages wait: there are no members yet */
   CREW_SERVING,  /* messages are served */
   CREW_REFUSING, /* each message is refused */
   CREW_STOPPING  /* members leave after their turn */
 };
 
 static const uint16_t crew_phase_transitions[] = {
+    [CREW_STARTING] = TO(CREW_SERVING) | TO(CREW_REFUSING) | TO(CREW_STOPPING),
     [CREW_SERVING] = TO(CREW_REFUSING) | TO(CREW_STOPPING),
     [CREW_REFUSING] = TO(CREW_STOPPING),
     [CREW_STOPPING] = 0,
@@ -50,6 +52,10 @@ struct crew {
   _Atomic int64_t growth_failed_ms; /* when the last thread could not be created; 0: it was */
 
   _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: no request */
+
+  _Atomic uint64_t refusals[METRICS_REFUSALS]; /* of messages, so far; crew_serve alone counts */
+  /* since when the watcher has found that no member will receive the next event soon; 0: one will. Written by the watcher */
+  _Atomic int64_t stuck_since_ms;
 
   /* Used by the watcher alone. */
   enum crew_outlook outlook; /* of its last check */

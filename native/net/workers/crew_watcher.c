@@ -12,6 +12,7 @@
 
 enum {
   CHECK_EVERY_MS = 5,
+  STARTING_CHECKS = 10, /* while the crew starts, messages that wait are looked at once in so many checks */
   EVENTS_PER_CHECK = 256,
   QUIET_CHECKS = 10,
   CHECK_CALLS_MS = 250,
@@ -385,6 +386,7 @@ struct watch {
   int64_t moved_ms;      /* the last check that found work */
   int64_t trim_ms;       /* free memory is not returned to the system before this time */
   bool has_worked;       /* since it was returned last */
+  unsigned checks;       /* while the crew starts */
   struct crew_poller_watch poller;
   bool has_call; /* a member is inside the service */
 };
@@ -444,15 +446,22 @@ static void check_members(struct crew *crew, struct watch *watch)
   crew->outlook = will_move ? CREW_OUTLOOK_MOVES : CREW_OUTLOOK_GROWS;
   if (!will_move && !is_idle && (!is_serving || !add_members(crew, 1 + (busy + waiting) / 4)))
     crew->outlook = CREW_OUTLOOK_STUCK;
+  if (crew->outlook == CREW_OUTLOOK_MOVES || !is_serving)
+    atomic_store_explicit(&crew->stuck_since_ms, 0, memory_order_relaxed);
+  else if (atomic_load_explicit(&crew->stuck_since_ms, memory_order_relaxed) == 0)
+    atomic_store_explicit(&crew->stuck_since_ms, now_ms, memory_order_relaxed);
   if (is_idle && has_ready)
     crew_wake_one(crew);
   crew_relieve_poller(crew, &watch->poller);
   check_calls(crew, now_ms);
 }
 
-/* Serves each source once that is in the queue at the begin. A source that has to wait appends itself again. */
-static void serve_ready_work(struct crew *crew)
+/* Serves each source once that is in the queue at the begin. A source that has to wait appends itself again. While the crew
+ * starts, all have to wait, and the JVM needs the processor. */
+static void serve_ready_work(struct crew *crew, struct watch *watch)
 {
+  if (crew_is_starting(crew) && ++watch->checks % STARTING_CHECKS != 0)
+    return;
   unsigned count = atomic_load(&crew->ready);
   for (unsigned i = 0; i < count && !has_idle_member(crew); i++) {
     struct crew_source *source = crew_pop_ready(crew);
@@ -519,7 +528,7 @@ void *crew_watcher_main(void *argument)
   while (atomic_load(&crew->phase) != CREW_STOPPING) {
     check_members(crew, &watch);
     if (crew->outlook != CREW_OUTLOOK_MOVES) { /* messages of a lane do not wait for a member */
-      serve_ready_work(crew);
+      serve_ready_work(crew, &watch);
       serve_events(crew, crew->outlook == CREW_OUTLOOK_STUCK ? CHECK_EVERY_MS : 0);
     }
     if (crew->outlook == CREW_OUTLOOK_STUCK) {

@@ -101,6 +101,7 @@ static struct zeromq_identity *file_identity(struct zeromq_router *zeromq, const
   identity->routing_id_length = length;
   memcpy(identity->routing_id, routing_id, length);
   zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_FILED);
+  monitor_add_connection(zeromq->config.monitor, METRICS_TRANSPORT_ZMQ);
   identity->next = *bucket;
   *bucket = identity;
   return identity;
@@ -131,6 +132,7 @@ void zeromq_identity_release(struct zeromq_identity *identity)
     link = &(*link)->next;
   *link = identity->next;
   zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_FREE);
+  monitor_remove_connection(zeromq->config.monitor, METRICS_TRANSPORT_ZMQ);
   identity->next = zeromq->free_identities;
   zeromq->free_identities = identity;
 }

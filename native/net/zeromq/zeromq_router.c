@@ -285,6 +285,9 @@ static bool find_principal(struct zeromq_router *zeromq, struct zeromq_pending *
   struct text message = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
   const char *reason = principal_refusal_reason(refusal);
+  monitor_count_refusal(zeromq->config.monitor, refusal == PRINCIPAL_NOT_KNOWN
+                                                    ? METRICS_REFUSAL_NO_EVIDENCE
+                                                    : METRICS_REFUSAL_WRONG_EVIDENCE);
   log_warn_rarely("a request over ZeroMQ is refused: %s", reason);
   enum rpc_served denied = codec->deny == NULL ? codec->refuse(service->context, message, reason, out)
                                                : codec->deny(service->context, message, reason, out);
@@ -323,6 +326,7 @@ static bool open_client(struct zeromq_identity *identity, struct zeromq_pending 
   if (status == JP_OK)
     return true;
   turn->client = NULL;
+  monitor_count_refusal(identity->zeromq->config.monitor, METRICS_REFUSAL_LIMIT);
   bool replied = write_refusal(service, pending, error.text, out);
   *served = replied ? CREW_REPLY : CREW_NO_REPLY;
   return false;
@@ -368,6 +372,8 @@ static void answer_refused(struct zeromq_router *zeromq, const struct receive_ba
     describe_fault(service, zeromq, pending, &bytes);
   } else {
     char reason[160];
+    monitor_count_refusal(zeromq->config.monitor,
+                          pending->passes_input ? METRICS_REFUSAL_INPUT : METRICS_REFUSAL_LIMIT);
     if (pending->passes_input)
       snprintf(reason, sizeof reason,
                "too much input is under way (input-max-total is %zu bytes): try again later",
@@ -492,7 +498,7 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
                         struct crew_member *member)
 {
   struct crew_turn turn;
-  crew_turn_begin(&turn);
+  crew_turn_begin(&turn, member);
   struct buffer answer = {0};
   scratch_lend(&member->scratch, SCRATCH_ANSWER, &answer);
   struct turn_client client = {.client = NULL};
@@ -897,7 +903,8 @@ static enum jp_status prepare_curve(struct zeromq_router *zeromq, struct jp_erro
     return status;
   }
   zeromq->has_curve = true;
-  return zeromq_zap_create(zeromq->context, config->principals, config->wrong_evidence, &zeromq->zap, error);
+  return zeromq_zap_create(zeromq->context, config->principals, config->wrong_evidence, config->monitor,
+                           &zeromq->zap, error);
 }
 
 /* For the next bind: the options of later ones do not change it. */

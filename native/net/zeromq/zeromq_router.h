@@ -20,6 +20,7 @@
 #include "net/admission/admission.h"
 #include "net/admission/input_budget.h"
 #include "net/admission/wrong_evidence.h"
+#include "net/monitor/monitor.h"
 #include "net/workers/crew.h"
 #include "principal/principals.h"
 
@@ -42,6 +43,7 @@ struct zeromq_config {
   const char *curve_key_file;
   struct wrong_evidence *wrong_evidence; /* borrowed; NULL without curve_key_file */
   const struct admission *admission;     /* who may use Unix sockets; borrowed for zeromq_listen_on */
+  struct net_monitor *monitor;           /* borrowed; NULL: nobody counts (tests) */
   struct input_budget *input; /* borrowed; counts requests above INPUT_SMALL that wait or are being served */
 };
 

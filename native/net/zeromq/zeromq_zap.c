@@ -4,6 +4,7 @@
 #include "base/curve_keys.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/monitor/monitor.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -51,6 +52,7 @@ struct delayed {
 struct zeromq_zap {
   struct principals *principals;
   struct wrong_evidence *wrong;
+  struct net_monitor *monitor;
   void *socket; /* the thread's, from its start to its end */
   int stop_fd;
   pthread_t thread;
@@ -119,6 +121,7 @@ static void refuse_key(struct zeromq_zap *zap, const struct envelope *envelope, 
   snprintf(text, sizeof text, "%.*s", (int)(address.len < sizeof text ? address.len : 0), address.data);
   const struct rpc_address client = client_address_of_text(text);
   const int64_t delay_ms = wrong_evidence_count(zap->wrong, &client, true, now_ms);
+  monitor_count_refusal(zap->monitor, METRICS_REFUSAL_WRONG_EVIDENCE);
   log_warn_rarely("a ZeroMQ client at %s is refused: no principal lists its CURVE key %s",
                   client_address_write(&client, text), key);
   if (delay_ms == 0) {
@@ -255,13 +258,14 @@ static int open_socket(struct zeromq_zap *zap, void *context)
 }
 
 enum jp_status zeromq_zap_create(void *context, struct principals *principals, struct wrong_evidence *wrong,
-                                 struct zeromq_zap **zap, struct jp_error *error)
+                                 struct net_monitor *monitor, struct zeromq_zap **zap, struct jp_error *error)
 {
   struct zeromq_zap *made = calloc(1, sizeof *made);
   if (made == NULL)
     return jp_fail_memory(error, NULL);
   made->principals = principals;
   made->wrong = wrong;
+  made->monitor = monitor;
   made->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (made->stop_fd < 0 || open_socket(made, context) != 0) {
     const int reason = errno;

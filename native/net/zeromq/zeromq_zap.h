@@ -13,6 +13,7 @@
 #include "net/admission/wrong_evidence.h"
 #include "principal/principals.h"
 
+struct net_monitor;
 struct zeromq_zap;
 
 /* The domains of binds. Clients of Unix sockets are admitted without CURVE and with an empty `User-Id`, because their user
@@ -22,7 +23,8 @@ struct zeromq_zap;
 
 /* context: libzmq's. All is borrowed until zeromq_zap_destroy. JP_IO, JP_NO_MEMORY, JP_LIMIT. */
 enum jp_status zeromq_zap_create(void *context, struct principals *principals, struct wrong_evidence *wrong,
-                                 struct zeromq_zap **zap, struct jp_error *error) JP_MUST_CHECK;
+                                 struct net_monitor *monitor, struct zeromq_zap **zap,
+                                 struct jp_error *error) JP_MUST_CHECK;
 /* Returns when the thread has ended. Delayed refusals are dropped. NULL is fine. */
 void zeromq_zap_destroy(struct zeromq_zap *zap);
 

@@ -333,6 +333,7 @@ static enum jp_status open_call(struct rpc_callbacks *giver, const struct jvm_ca
     callbacks_release(callbacks);
     return status;
   }
+  atomic_fetch_add(&callbacks->peer->callback_calls, 1);
   enter_thread(made);
   *call = made;
   return JP_OK;
@@ -715,6 +716,7 @@ static struct call_duties leave_calls(struct rpc_callbacks *callbacks, struct rp
     callbacks_settle_record(callbacks, record);
   }
   callbacks->calls_open--;
+  atomic_fetch_add(&callbacks->peer->callback_calls_ended, 1);
   struct call_duties duties = {.has_releases = callbacks->process->unsent > 0,
                                .has_session = callbacks->calls_open == 0 && callbacks_are_closed(callbacks)};
   pthread_mutex_unlock(&callbacks->process->lock);

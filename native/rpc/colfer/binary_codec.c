@@ -30,6 +30,7 @@ struct serving {
   struct rpc_run run;
   struct rpc_colfer_request request;
   struct operation operation;
+  enum metrics_method method; /* for GET /metrics */
 };
 
 /* ---- the state of a worker ---- */
@@ -67,7 +68,8 @@ static void begin_serving(struct serving *serving, const struct known_call *call
                               .own = call->own,
                               .out = call->out,
                               .start = call->out->len,
-                              .reply_max = call->reply_max};
+                              .reply_max = call->reply_max,
+                              .method = METRICS_METHOD_OTHER};
   rpc_run_init(&serving->run, call->runner, call->client, call->reply_max);
 }
 
@@ -121,14 +123,15 @@ static void write_answer(struct serving *serving, struct outcome *outcome)
   if (outcome->kind == OUTCOME_BODY)
     collect_body(serving, outcome);
   rpc_colfer_answer_write(serving->out, outcome, &answer);
-  if (!is_above(serving, serving->out->len - serving->start))
-    return;
-  buffer_truncate(serving->out, serving->start);
-  if (!rpc_run_become_ref(&serving->run, false, outcome)) {
-    rpc_run_release_result(&serving->run);
-    fail_too_long(serving, outcome);
+  if (is_above(serving, serving->out->len - serving->start)) {
+    buffer_truncate(serving->out, serving->start);
+    if (!rpc_run_become_ref(&serving->run, false, outcome)) {
+      rpc_run_release_result(&serving->run);
+      fail_too_long(serving, outcome);
+    }
+    rpc_colfer_answer_write(serving->out, outcome, &answer);
   }
-  rpc_colfer_answer_write(serving->out, outcome, &answer);
+  rpc_count_request(serving->runner, serving->method, rpc_metrics_outcome(outcome));
 }
 
 /* ---- the request ---- */
@@ -155,8 +158,10 @@ static void run_request(struct serving *serving, struct outcome *outcome)
     return;
   bool may_name = rpc_channels[serving->run.client->channel].names_session_in_message;
   rpc_run_begin(&serving->run, is_named && may_name ? &session : NULL, false);
-  if (read_operation(serving, outcome) == JP_OK)
-    rpc_run_operation(&serving->run, &serving->operation, outcome);
+  if (read_operation(serving, outcome) != JP_OK)
+    return;
+  serving->method = rpc_metrics_method(serving->operation.kind);
+  rpc_run_operation(&serving->run, &serving->operation, outcome);
 }
 
 /* ---- messages ---- */
@@ -169,6 +174,7 @@ static void answer_known(const struct known_call *call, struct text request_id,
   begin_serving(&serving, call);
   serving.request.part = RPC_COLFER_EXEC;
   serving.request.id = request_id;
+  serving.method = METRICS_METHOD_CALL;
   serving.run.reached = *reached;
   write_answer(&serving, failed);
   free_memory(&serving);
@@ -324,8 +330,10 @@ static bool serve_without_worker(void *context, struct text message, struct buff
   bool done = rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK &&
               is_ping(context, &request, &arena, &operation);
   if (done) {
+    struct rpc_peer *peer = context;
     rpc_control_run(NULL, &operation, &outcome);
     write_short_answer(out, &outcome, &request, &arena);
+    rpc_count_shared(&peer->shared_counts, METRICS_METHOD_CONTROL, METRICS_OUTCOME_OK);
     *served = RPC_REPLY;
   }
   arena_fini(&arena);

@@ -715,6 +715,7 @@ static bool run_framed(const struct known_message *message, struct jvm_objects *
     return true;
   write_reply(&message->reply, rpc_colfer_ids_next(&call->own->ids).data, head->message_id, result,
               call->out);
+  rpc_count_request(runner, rpc_metrics_method(message->body.operation.kind), METRICS_OUTCOME_OK);
   return true;
 }
 

@@ -130,8 +130,10 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
   if (ending == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;
-  if (ending != JVM_WHOLE_NUMBER_THREW)
-    write_answer(&path->answer, request->id, result, call->out);
+  if (ending == JVM_WHOLE_NUMBER_THREW)
+    return true; /* answer_failed has counted the request */
+  rpc_count_request(runner, rpc_metrics_method(request->operation.kind), METRICS_OUTCOME_OK);
+  write_answer(&path->answer, request->id, result, call->out);
   return true;
 }
 

@@ -257,5 +257,7 @@ void serving_write_answer(struct serving *serving, struct jsonrpc_response *resp
   struct outcome answered = *outcome;
   serving->has_failed = false;
   write_answer(serving, response, &answered);
+  const enum metrics_outcome word = rpc_metrics_outcome(&answered);
+  serving_count(serving, serving->has_failed && word == METRICS_OUTCOME_OK ? METRICS_OUTCOME_FAILED : word);
   serving_note_result(serving, &answered);
 }

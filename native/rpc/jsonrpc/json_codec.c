@@ -127,11 +127,19 @@ struct workerless_call {
   enum rpc_lane lane;
   struct rpc_client *client; /* for rpc_codec.serve_beside */
   const struct rpc_beside *beside;
-  enum rpc_call_cause cause; /* for rpc_codec.answer_ended */
-  struct buffer *ids;        /* for rpc_codec.list_ids */
-  int64_t timeout_ms;        /* for rpc_codec.find_timeout: the longest */
-  bool has_endless;          /* a request without a timeout */
+  enum rpc_call_cause cause;         /* for rpc_codec.answer_ended */
+  struct buffer *ids;                /* for rpc_codec.list_ids */
+  int64_t timeout_ms;                /* for rpc_codec.find_timeout: the longest */
+  bool has_endless;                  /* a request without a timeout */
+  struct rpc_request_counts *counts; /* for requests that are answered; NULL: they are not counted */
 };
+
+static void count_workerless(const struct workerless_call *call, enum metrics_method method,
+                             enum metrics_outcome outcome)
+{
+  if (call->counts != NULL)
+    rpc_count_shared(call->counts, method, outcome);
+}
 
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
 {
@@ -164,6 +172,7 @@ static void handle_stale(void *context, const struct jsonrpc_request *request,
   const struct rpc_answer answer = {.request_id = request->id, .compat_pal = call->peer->config.compat_pal};
   struct outcome outcome;
   outcome_fail_stale(&outcome);
+  count_workerless(call, METRICS_METHOD_OTHER, METRICS_OUTCOME_FAILED);
   struct buffer *data =
       jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
   rpc_error_data_write(data, &outcome, &answer);
@@ -178,6 +187,7 @@ static void write_invalid_data(void *context, struct buffer *data, struct text d
   struct serving *serving = context;
   size_t start = data->len;
   serving->found_invalid = true;
+  rpc_count_request(&serving->worker->runner, METRICS_METHOD_OTHER, METRICS_OUTCOME_INVALID);
   write_message_data(data, detail, id, serving->peer->config.compat_pal);
   if (serving->results != NULL && !data->failed)
     batch_results_note_failure(serving->results, id, text_slice(buffer_text(data), start, data->len), NULL);
@@ -273,7 +283,7 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
   buffer_clear(&own->scratch);
   if (client->is_stale) {
     /* The message is meant for another epoch of its client's session. */
-    struct workerless_call call = {.peer = context};
+    struct workerless_call call = {.peer = context, .counts = &worker->runner.peer->shared_counts};
     return convert_handled(handle_without_worker(&call, message, out, handle_stale));
   }
   enum rpc_served served;
@@ -412,6 +422,11 @@ static bool is_single_request(const struct rpc_peer *peer, struct text message)
          json_root(message).kind == JSON_KIND_OBJECT;
 }
 
+static void count_control(struct rpc_peer *peer)
+{
+  rpc_count_shared(&peer->shared_counts, METRICS_METHOD_CONTROL, METRICS_OUTCOME_OK);
+}
+
 static bool serve_without_worker(void *context, struct text message, struct buffer *out,
                                  enum rpc_served *served)
 {
@@ -423,6 +438,8 @@ static bool serve_without_worker(void *context, struct text message, struct buff
   *served = convert_handled(handled);
   if (!call.is_answered)
     buffer_truncate(out, start);
+  else
+    count_control(context);
   return call.is_answered;
 }
 
@@ -480,6 +497,8 @@ static bool serve_beside(void *context, struct rpc_client *client, const struct 
   enum jsonrpc_handled handled = handle_without_worker(&call, message, out, handle_beside);
   if (!call.is_answered || handled == JSONRPC_NO_REPLY)
     buffer_truncate(out, start);
+  if (call.is_answered)
+    count_control(context);
   return call.is_answered;
 }
 

@@ -77,6 +77,7 @@ struct serving {
 
   const struct jsonrpc_request *request;
   struct rpc_request_options options; /* of the request, if it has options */
+  enum metrics_method method;         /* for GET /metrics */
   bool by_value;                      /* its result is plain JSON */
   bool was_read;                      /* all its arguments were read, even if the request fails later */
   bool has_failed;                    /* its answer is an error, */
@@ -105,6 +106,12 @@ struct serving_places {
   size_t id_at;
   struct rpc_number_place number;
 };
+
+/* Counts the request that is served, when its outcome is known: once for each request. */
+static inline void serving_count(const struct serving *serving, enum metrics_outcome outcome)
+{
+  rpc_count_request(&serving->worker->runner, serving->method, outcome);
+}
 
 /* Initialises the fields that only the general path needs. */
 void serving_begin(struct serving *serving);

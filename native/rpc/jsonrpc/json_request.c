@@ -109,6 +109,7 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
     return;
   }
   serving->has_failed = false;
+  serving_count(serving, METRICS_OUTCOME_OK);
   serving_note_result(serving, &outcome);
 }
 
@@ -196,6 +197,7 @@ static void run_operation(struct serving *serving, const struct operation *opera
                           struct jsonrpc_response *response)
 {
   struct outcome outcome;
+  serving->method = rpc_metrics_method(operation->kind);
   rpc_run_operation(&serving->run, operation, &outcome);
   suggest_names(serving, operation, &outcome);
   if (serving_is_unkept(serving) && outcome.kind != OUTCOME_ERROR)
@@ -217,12 +219,23 @@ static bool refuse_unkept(struct serving *serving, const struct operation *opera
   return true;
 }
 
+/* The method of a request that was not decoded. */
+static enum metrics_method find_method(struct text method)
+{
+  const struct rpc_procedure *procedure = rpc_procedure_find(method);
+  if (procedure == NULL)
+    return rpc_is_bare_name(method) || rpc_is_own_name(method) ? METRICS_METHOD_OTHER : METRICS_METHOD_CALL;
+  return procedure->kind == RPC_PROCEDURE_OPERATION ? rpc_metrics_method(procedure->op)
+                                                    : METRICS_METHOD_DISCOVER;
+}
+
 static void decode_and_run(struct serving *serving, struct jsonrpc_response *response)
 {
   struct operation operation;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   serving->was_read = decode_operation(serving, &operation, &outcome) == JP_OK;
   if (!serving->was_read || refuse_unkept(serving, &operation, &outcome)) {
+    serving->method = find_method(serving->request->method);
     suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
     rpc_run_end(&serving->run); /* decoding may have searched for a class */
@@ -345,10 +358,14 @@ static void handle_filled(struct serving *serving, bool is_good_session_name,
     const struct rpc_service_facts facts = {serving->peer->config.uuid, text_of(serving->peer->config.name),
                                             serving->peer->addresses, serving->peer->config.compat_pal};
     rpc_description_write(jsonrpc_result(response), &facts);
-  } else if (text_equal(serving->request->method, TEXT("rpc.discover")))
+    serving->method = METRICS_METHOD_DISCOVER;
+    serving_count(serving, METRICS_OUTCOME_OK);
+  } else if (text_equal(serving->request->method, TEXT("rpc.discover"))) {
+    serving->method = METRICS_METHOD_DISCOVER;
     discover_methods(serving, response);
-  else
+  } else {
     decode_and_run(serving, response);
+  }
 }
 
 static void fill_and_handle(struct serving *serving, bool is_good_session_name,
@@ -386,6 +403,8 @@ static void handle_named(struct serving *serving, const struct jsonrpc_request *
   bool is_good = !names_session || uuid_parse(request->peer_id, &session);
   serving->request = request;
   serving->by_value = false;
+  serving->method =
+      serving->operation == NULL ? METRICS_METHOD_OTHER : rpc_metrics_method(serving->operation->kind);
   serving->was_read = serving->operation != NULL;
   serving->has_failed = false;
   serving->cause = NULL;

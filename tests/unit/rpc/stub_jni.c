@@ -1,6 +1,7 @@
 #include "stub_jni.h"
 #include "judge/judge.h"
 
+#include "jni/figures.h"
 #include "jni/loading.h"
 #include "stub_callbacks.h"
 #if JPEER_FASTPATH
@@ -113,6 +114,29 @@ void jvm_gc(struct jvm_thread *thread)
     stub.while_collecting();
 }
 
+struct jvm_figure_reader *jvm_figure_reader_create(void)
+{
+  return (struct jvm_figure_reader *)(void *)&stub; /* only passed on */
+}
+
+void jvm_figure_reader_destroy(struct jvm_thread *thread, struct jvm_figure_reader *reader)
+{
+  (void)thread, (void)reader;
+}
+
+void jvm_figures_read_heap(struct jvm_thread *thread, struct jvm_figures *figures)
+{
+  (void)thread;
+  *figures = (struct jvm_figures){.heap_used = 1, .heap_committed = 2, .heap_max = 3};
+}
+
+void jvm_figures_read_beans(struct jvm_thread *thread, struct jvm_figure_reader *reader,
+                            struct jvm_figures *figures)
+{
+  (void)thread, (void)reader;
+  figures->threads = 4;
+}
+
 void jvm_thread_give_name(struct jvm_thread *by, const struct jvm_thread *thread, const char *own,
                           const char *name, struct jvm_given_name *given)
 {
@@ -171,7 +195,12 @@ void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects)
   free(objects);
 }
 
-/* The stub's tables count in no quota. */
+/* The stub's tables count in no tally and in no quota. */
+void jvm_objects_set_tally(struct jvm_objects *objects, struct jvm_objects_tally *tally)
+{
+  (void)objects, (void)tally;
+}
+
 void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, const char *name)
 {
   (void)objects, (void)quota, (void)name;

@@ -3,12 +3,21 @@
 
 #include <stdio.h>
 
-enum { MESSAGE_MAX = 1000, SERVE = -1, UPGRADE = -2, CALL = -3, DOCUMENT = -4, HELP = -5 };
+enum {
+  MESSAGE_MAX = 1000,
+  SERVE = -1,
+  UPGRADE = -2,
+  CALL = -3,
+  DOCUMENT = -4,
+  HELP = -5,
+  HEALTH = -6,
+  METRICS = -7
+};
 
 struct sample {
   const char *line;   /* "POST /rpc" */
   const char *fields; /* in addition to "Host: localhost:80", unless has_host is set */
-  int expected;       /* SERVE, UPGRADE, CALL, DOCUMENT, HELP or a status */
+  int expected;       /* SERVE and the like, or a status */
 };
 
 #define JSON       "Content-Type: application/json\r\n"
@@ -101,7 +110,9 @@ static const struct {
     {"/rpc/a/b", NULL},
     {"/a/b", NULL},
     {"//", NULL},
-    {"/metrics", NULL},
+    {"/metrics", "GET, HEAD, OPTIONS"},
+    {"/healthz?x", "GET, HEAD, OPTIONS"},
+    {"/rpc/metrics/", NULL},
     {"/favicon.ico", NULL},
 };
 
@@ -145,7 +156,17 @@ static const struct sample CALLS[] = {
     {"GET /openrpc.json", WS_ALL, 404},
     {"POST /openrpc.json", JSON_ONE, 405},
     {"GET /rpc/openrpc.json", "", CALL},
-    {"GET /metrics", "", 404},
+    {"GET /metrics", "", METRICS},
+    {"HEAD /metrics?x", "Accept: text/plain;version=0.0.4\r\n", METRICS},
+    {"GET /metrics", "Sec-Fetch-Site: cross-site\r\n", 403},
+    {"GET /metrics", "Content-Length: 1\r\n", 400},
+    {"POST /metrics", JSON_ONE, 405},
+    {"GET /metrics/", "", 400},
+    {"GET /healthz", "", HEALTH},
+    {"HEAD /healthz", "", HEALTH},
+    {"GET /healthz", "Content-Length: 1\r\n", 400},
+    {"POST /healthz", JSON_ONE, 405},
+    {"GET /healthz", "Origin: http://evil.test\r\n", 403},
     {"GET /rpc/meta", WS_ALL, 404},
     {"HEAD /rpc/meta?method=x", "", CALL},
     {"HEAD /meta", "", CALL},
@@ -256,11 +277,9 @@ static int read_route(const struct sample *sample, const char *host, const struc
 
 static int result_of(const struct http_route_result *route)
 {
-  static const int results[] = {[HTTP_DOCUMENT] = DOCUMENT,
-                                [HTTP_HELP] = HELP,
-                                [HTTP_SERVE] = SERVE,
-                                [HTTP_CALL] = CALL,
-                                [HTTP_UPGRADE] = UPGRADE};
+  static const int results[] = {
+      [HTTP_DOCUMENT] = DOCUMENT, [HTTP_HELP] = HELP, [HTTP_HEALTH] = HEALTH,  [HTTP_METRICS] = METRICS,
+      [HTTP_SERVE] = SERVE,       [HTTP_CALL] = CALL, [HTTP_UPGRADE] = UPGRADE};
   return route->action == HTTP_RESPOND ? route->response.status : results[route->action];
 }
 
@@ -317,6 +336,31 @@ UNIT_TEST(a_site_with_tls_is_https)
     assert_int_equal(read_route(&samples[i], "", &site, &route), 0);
     if (result_of(&route) != samples[i].expected)
       fail_msg("%s with %s", samples[i].line, samples[i].fields);
+  }
+}
+
+/* --metrics-listen: the other addresses have neither of the two paths, and it has nothing else. */
+UNIT_TEST(monitoring_has_an_address_of_its_own)
+{
+  static const struct {
+    const char *line;
+    int alone, elsewhere;
+  } samples[] = {
+      {"GET /healthz", HEALTH, 404}, {"GET /metrics", METRICS, 404}, {"POST /metrics", 405, 404},
+      {"GET /help", 404, HELP},      {"OPTIONS *", 404, 204},        {"GET /", 404, 405},
+      {"GET /rpc/meta", 404, CALL},  {"POST /rpc", 404, SERVE},
+  };
+  struct http_site site = {.is_loopback = true, .prefix = TEXT("/rpc")};
+  struct http_route_result route;
+  for (size_t i = 0; i < COUNT_OF(samples); i++) {
+    const char *fields = strncmp(samples[i].line, "POST", 4) == 0 ? JSON_ONE : "";
+    const struct sample sample = {samples[i].line, fields, 0};
+    site.monitoring = HTTP_MONITORING_ALONE;
+    assert_int_equal(read_route(&sample, "Host: localhost\r\n", &site, &route), 0);
+    assert_int_equal(result_of(&route), samples[i].alone);
+    site.monitoring = HTTP_MONITORING_ELSEWHERE;
+    assert_int_equal(read_route(&sample, "Host: localhost\r\n", &site, &route), 0);
+    assert_int_equal(result_of(&route), samples[i].elsewhere);
   }
 }
 

@@ -137,7 +137,7 @@ static void greedy_turn(struct crew_source *source, struct crew_member *member)
   struct greedy *greedy = (struct greedy *)(void *)source;
   struct crew_turn turn;
   struct buffer out = {0};
-  crew_turn_begin(&turn);
+  crew_turn_begin(&turn, member);
   do {
     int64_t since_ms = 0;
     struct crew_message message = {.codec = stub_codecs[RPC_CODEC_JSONRPC],
@@ -357,7 +357,8 @@ CREW_TEST(refusing_all_wakes_the_watcher, SLEEPY(1, 1))
 UNIT_TEST(a_turn_ends_after_its_messages)
 {
   struct crew_turn turn;
-  crew_turn_begin(&turn);
+  struct crew_member member = {0};
+  crew_turn_begin(&turn, &member);
   turn.ends_ns += 60 * (int64_t)1000000000;
   for (int i = 1; i < CREW_TURN_MESSAGES; i++)
     assert_false(crew_turn_is_over(&turn));
@@ -369,7 +370,8 @@ UNIT_TEST(a_turn_ends_after_its_messages)
 UNIT_TEST(a_turn_is_over_soon_after_its_time)
 {
   struct crew_turn turn;
-  crew_turn_begin(&turn);
+  struct crew_member member = {0};
+  crew_turn_begin(&turn, &member);
   turn.next_clock_read = 4; /* as after quick messages */
   usleep(CREW_TURN_NS / 1000 + 1);
   int served = 1;

@@ -301,4 +301,64 @@ UNIT_TEST(no_member_is_added_while_a_busy_one_moves)
   assert_true(mover.was_alone);
 }
 
+/* ---- what an operator sees ---- */
+
+static uint64_t count_messages(struct crew *crew)
+{
+  struct metrics_figures figures;
+  uint64_t sum = 0;
+  metrics_figures_init(&figures);
+  memset(figures.refusals, 0, sizeof figures.refusals);
+  crew_collect(crew, &figures);
+  for (size_t i = 0; i < METRICS_BUCKETS; i++)
+    sum += figures.latency[i];
+  return sum;
+}
+
+UNIT_TEST(messages_wait_while_the_crew_starts)
+{
+  struct crew_config config = {
+      .threads = 1, .threads_max = 1, .linger_ms = 100, .busy_timeout_ms = 1, .tick_ms = 10};
+  struct jp_error error;
+  struct job job;
+  fixture_init(&f, 100);
+  assert_int_equal(crew_create(&config, &f.crew, &error), JP_OK);
+  assert_int_equal(crew_begin(f.crew, &f.service, &error), JP_OK);
+  submit(&f, &job, "echo");
+  usleep(200000); /* much longer than the timeout of busy threads */
+  assert_false(job.done || crew_is_healthy(f.crew));
+  assert_true(crew_is_starting(f.crew));
+  assert_int_equal(crew_start(f.crew, &f.service, &error), JP_OK);
+  wait_done(&f, &job);
+  AWAIT(crew_is_healthy(f.crew));
+  AWAIT(count_messages(f.crew) == 1);
+  fixture_close(&f);
+}
+
+UNIT_TEST(a_crew_that_has_only_begun_can_be_stopped)
+{
+  struct crew_config config = {.threads = 1, .threads_max = 1, .busy_timeout_ms = 1, .tick_ms = 10};
+  struct jp_error error;
+  fixture_init(&f, 100);
+  assert_int_equal(crew_create(&config, &f.crew, &error), JP_OK);
+  assert_int_equal(crew_begin(f.crew, &f.service, &error), JP_OK);
+  fixture_close(&f);
+}
+
+UNIT_TEST(a_crew_is_unhealthy_while_all_its_threads_are_inside)
+{
+  struct job inside;
+  fixture_init(&f, 100);
+  fixture_start(&f, (struct crew_config){.threads = 1, .threads_max = 1, .busy_timeout_ms = 50});
+  AWAIT(crew_is_healthy(f.crew));
+  submit(&f, &inside, "block");
+  stub_wait_inside(&f.stub, 1);
+  AWAIT(!crew_is_healthy(f.crew));
+  stub_release(&f.stub);
+  wait_done(&f, &inside);
+  AWAIT(crew_is_healthy(f.crew));
+  AWAIT(count_messages(f.crew) == 1);
+  fixture_close(&f);
+}
+
 UNIT_MAIN

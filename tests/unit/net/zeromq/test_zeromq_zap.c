@@ -42,7 +42,7 @@ static int set_up(void **state)
     fail_msg("%s", error.text);
   wrong_evidence_init(&f->wrong);
   f->context = zmq_ctx_new();
-  assert_int_equal(zeromq_zap_create(f->context, f->principals, &f->wrong, &f->zap, &error), JP_OK);
+  assert_int_equal(zeromq_zap_create(f->context, f->principals, &f->wrong, NULL, &f->zap, &error), JP_OK);
   f->client = zmq_socket(f->context, ZMQ_DEALER);
   assert_int_equal(zmq_setsockopt(f->client, ZMQ_RCVTIMEO, &timeout_ms, sizeof timeout_ms), 0);
   assert_int_equal(zmq_connect(f->client, "inproc://zeromq.zap.01"), 0);
