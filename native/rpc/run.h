@@ -34,6 +34,8 @@ struct rpc_reached_member {
   /* the class of the instance, if the operation does not name a class; otherwise data NULL */
   struct text implied_type;
   struct resolved_member *resolved; /* of struct jvm_target; NULL: none was reached */
+  bool has_verdict;                 /* for the audit alone: the verdict is known */
+  struct policy_verdict verdict;
 };
 
 struct rpc_runner {
@@ -47,6 +49,8 @@ struct rpc_runner {
   struct rpc_given given;          /* the callbacks that the message gives */
   struct rpc_call_watch *watch;    /* of the thread's calls; NULL: not watched */
   struct op_session_key guest_key; /* of the session that the request names */
+  struct buffer audit_line;        /* used while a line of the audit is made */
+  int64_t audited_ns;              /* when the last operation ended, for the audit (clock_now_ns) */
 };
 
 /* The runner is all zero. */
@@ -85,6 +89,7 @@ struct rpc_run {
   struct jvm_result result; /* kept until the request ends */
   struct judge judge;       /* of the operation in flight */
   struct operation named;   /* replaces an operation that names no class */
+  uint64_t started;         /* the number of the audit's line at the start of the call; 0: none */
 };
 
 /* answer_max: bytes that an answer may have; 0: any number. */

@@ -1089,7 +1089,7 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
 {
   const struct rpc_service *service = crew->service;
   enum rpc_served served;
-  if (message->codec->serve_without_worker(service->context, message->text, out, &served))
+  if (message->codec->serve_without_worker(service->context, message->client, message->text, out, &served))
     return crew_served_as(served);
   /* A message of a lane is never refused as busy, because the lane's thread always becomes free. */
   const enum rpc_lane lane = find_lane(crew, message);
@@ -1107,7 +1107,7 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
   snprintf(reason, sizeof reason,
            "busy: every thread is inside Java (rpc-threads-max is %u) and the request has waited %lld ms",
            crew->config.threads_max, (long long)crew->config.busy_timeout_ms);
-  served = message->codec->refuse(service->context, message->text, reason, out);
+  served = message->codec->refuse(service->context, message->client, message->text, reason, out);
   return crew_served_as(served);
 }
 
@@ -1161,7 +1161,8 @@ static bool refuse_for_lost(struct crew *crew, const struct crew_message *messag
            "busy: too many threads of %s do not return from calls that were ended (lost-threads-max is %u%s)",
            is_over ? "the peer" : "this client", crew->config.lost_max,
            is_over ? "" : ", of which one client may hold a quarter");
-  *served = crew_served_as(message->codec->refuse(service->context, message->text, reason, out));
+  *served =
+      crew_served_as(message->codec->refuse(service->context, message->client, message->text, reason, out));
   return true;
 }
 
@@ -1173,7 +1174,8 @@ enum crew_served crew_serve(struct crew_member *member, const struct crew_messag
   const struct rpc_service *service = crew->service;
   member->has_served = false;
   if (atomic_load_explicit(&crew->phase, memory_order_relaxed) != CREW_SERVING)
-    return crew_served_as(message->codec->refuse(service->context, message->text, CREW_SHUTTING_DOWN, out));
+    return crew_served_as(
+        message->codec->refuse(service->context, message->client, message->text, CREW_SHUTTING_DOWN, out));
   if (member->worker == NULL)
     return serve_without_worker(crew, message, out);
   if (crew_leaves_to_others(member, message))

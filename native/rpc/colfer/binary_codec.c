@@ -8,6 +8,7 @@
 #include "rpc/colfer/known_messages.h"
 #include "rpc/compat.h"
 #include "rpc/control.h"
+#include "rpc/operation_audit.h"
 
 #include <stdlib.h>
 
@@ -30,6 +31,8 @@ struct serving {
   struct rpc_run run;
   struct rpc_colfer_request request;
   struct operation operation;
+  bool was_read;    /* `operation` is set */
+  int64_t begun_ns; /* for the audit alone */
 };
 
 /* ---- the state of a worker ---- */
@@ -69,6 +72,8 @@ static void begin_serving(struct serving *serving, const struct known_call *call
                               .start = call->out->len,
                               .reply_max = call->reply_max};
   rpc_run_init(&serving->run, call->runner, call->client, call->reply_max);
+  if (audit_is_on())
+    serving->begun_ns = operation_audit_begin(call->runner);
 }
 
 /* Frees the memory that a large message has used, after its answer is written. */
@@ -111,6 +116,16 @@ static void collect_body(struct serving *serving, struct outcome *outcome)
     outcome_fail(outcome, &serving->runner->arena, FAILURE_SERVER, NULL, "the metadata could not be read");
 }
 
+static void audit_end(const struct serving *serving, const struct outcome *outcome)
+{
+  const struct audited_operation ended = {.client = serving->run.client,
+                                          .run = &serving->run,
+                                          .operation = serving->was_read ? &serving->operation : NULL,
+                                          .begun_ns = serving->begun_ns};
+  operation_audit_end(&ended, outcome);
+}
+
+/* The end of each request that a worker serves. */
 static void write_answer(struct serving *serving, struct outcome *outcome)
 {
   struct rpc_colfer_answer answer = rpc_colfer_answer_to(&serving->request);
@@ -121,14 +136,16 @@ static void write_answer(struct serving *serving, struct outcome *outcome)
   if (outcome->kind == OUTCOME_BODY)
     collect_body(serving, outcome);
   rpc_colfer_answer_write(serving->out, outcome, &answer);
-  if (!is_above(serving, serving->out->len - serving->start))
-    return;
-  buffer_truncate(serving->out, serving->start);
-  if (!rpc_run_become_ref(&serving->run, false, outcome)) {
-    rpc_run_release_result(&serving->run);
-    fail_too_long(serving, outcome);
+  if (is_above(serving, serving->out->len - serving->start)) {
+    buffer_truncate(serving->out, serving->start);
+    if (!rpc_run_become_ref(&serving->run, false, outcome)) {
+      rpc_run_release_result(&serving->run);
+      fail_too_long(serving, outcome);
+    }
+    rpc_colfer_answer_write(serving->out, outcome, &answer);
   }
-  rpc_colfer_answer_write(serving->out, outcome, &answer);
+  if (audit_is_on())
+    audit_end(serving, outcome);
 }
 
 /* ---- the request ---- */
@@ -155,7 +172,10 @@ static void run_request(struct serving *serving, struct outcome *outcome)
     return;
   bool may_name = rpc_channels[serving->run.client->channel].names_session_in_message;
   rpc_run_begin(&serving->run, is_named && may_name ? &session : NULL, false);
-  if (read_operation(serving, outcome) == JP_OK)
+  if (audit_is_on() && !operation_audit_admits(&serving->runner->arena, outcome))
+    return;
+  serving->was_read = read_operation(serving, outcome) == JP_OK;
+  if (serving->was_read)
     rpc_run_operation(&serving->run, &serving->operation, outcome);
 }
 
@@ -224,8 +244,21 @@ static void write_short_answer(struct buffer *out, const struct outcome *outcome
   rpc_colfer_answer_write(out, outcome, &answer);
 }
 
-static enum rpc_served answer_failure(struct text message, enum outcome_failure failure,
-                                      const char *class_name, const char *reason, struct buffer *out)
+/* event, reason: as in struct audited_operation. */
+static void audit_without_worker(const struct rpc_client *client, const struct operation *operation,
+                                 const char *event, const char *reason, const struct outcome *outcome)
+{
+  const struct audited_operation ended = {.client = client,
+                                          .operation = operation,
+                                          .event = event,
+                                          .reason = reason == NULL ? TEXT_ABSENT : text_of(reason)};
+  if (audit_is_on())
+    operation_audit_end(&ended, outcome);
+}
+
+static enum rpc_served answer_failure(const struct rpc_client *client, struct text message,
+                                      enum outcome_failure failure, const char *class_name,
+                                      const char *reason, struct buffer *out)
 {
   struct arena arena;
   struct rpc_colfer_request request;
@@ -234,23 +267,26 @@ static enum rpc_served answer_failure(struct text message, enum outcome_failure 
   if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
     outcome_fail(&outcome, &arena, failure, class_name, "%s", reason);
   write_short_answer(out, &outcome, &request, &arena);
+  if (outcome.failure == FAILURE_SERVER)
+    outcome.reason = TEXT("refused");
+  audit_without_worker(client, NULL, NULL, reason, &outcome);
   arena_fini(&arena);
   return RPC_REPLY;
 }
 
-static enum rpc_served refuse_message(void *context, struct text message, const char *reason,
-                                      struct buffer *out)
+static enum rpc_served refuse_message(void *context, const struct rpc_client *client, struct text message,
+                                      const char *reason, struct buffer *out)
 {
   (void)context;
-  return answer_failure(message, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException", reason,
-                        out);
+  return answer_failure(client, message, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException",
+                        reason, out);
 }
 
-static enum rpc_served deny_message(void *context, struct text message, const char *reason,
-                                    struct buffer *out)
+static enum rpc_served deny_message(void *context, const struct rpc_client *client, struct text message,
+                                    const char *reason, struct buffer *out)
 {
   (void)context;
-  return answer_failure(message, FAILURE_DENIED, NULL, reason, out);
+  return answer_failure(client, message, FAILURE_DENIED, NULL, reason, out);
 }
 
 static int64_t find_timeout(void *context, struct text message)
@@ -268,8 +304,8 @@ static int64_t find_timeout(void *context, struct text message)
   return calls_member ? peer->config.limits.call_timeout_ms : 0;
 }
 
-static enum rpc_served answer_ended(void *context, struct text message, enum rpc_call_cause cause,
-                                    struct buffer *out)
+static enum rpc_served answer_ended(void *context, const struct rpc_client *client, struct text message,
+                                    enum rpc_call_cause cause, bool is_served, struct buffer *out)
 {
   (void)context;
   struct arena arena;
@@ -278,13 +314,14 @@ static enum rpc_served answer_ended(void *context, struct text message, enum rpc
   arena_init(&arena);
   if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
     rpc_call_fail(cause, &arena, &outcome);
+  audit_without_worker(client, NULL, is_served ? "answered" : NULL, NULL, &outcome);
   write_short_answer(out, &outcome, &request, &arena);
   arena_fini(&arena);
   return RPC_REPLY;
 }
 
-static void reject_message(void *context, enum rpc_rejection rejection, struct text beginning,
-                           const char *reason, struct buffer *out)
+static void reject_message(void *context, const struct rpc_client *client, enum rpc_rejection rejection,
+                           struct text beginning, const char *reason, struct buffer *out)
 {
   (void)context, (void)rejection;
   struct arena arena;
@@ -295,6 +332,8 @@ static void reject_message(void *context, enum rpc_rejection rejection, struct t
   outcome_fail(&outcome, &arena, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException", "%s",
                reason);
   write_short_answer(out, &outcome, &request, &arena);
+  outcome.reason = TEXT("refused");
+  audit_without_worker(client, NULL, NULL, reason, &outcome);
   arena_fini(&arena);
 }
 
@@ -311,8 +350,8 @@ static bool is_ping(const struct rpc_peer *peer, const struct rpc_colfer_request
          op_control_methods[operation->command].needs_no_runner;
 }
 
-static bool serve_without_worker(void *context, struct text message, struct buffer *out,
-                                 enum rpc_served *served)
+static bool serve_without_worker(void *context, const struct rpc_client *client, struct text message,
+                                 struct buffer *out, enum rpc_served *served)
 {
   struct arena arena;
   struct rpc_colfer_request request;
@@ -324,7 +363,9 @@ static bool serve_without_worker(void *context, struct text message, struct buff
   bool done = rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK &&
               is_ping(context, &request, &arena, &operation);
   if (done) {
-    rpc_control_run(NULL, &operation, &outcome);
+    if (!audit_is_on() || operation_audit_admits(&arena, &outcome))
+      rpc_control_run(NULL, &operation, &outcome);
+    audit_without_worker(client, &operation, NULL, NULL, &outcome);
     write_short_answer(out, &outcome, &request, &arena);
     *served = RPC_REPLY;
   }
