@@ -236,7 +236,7 @@ static enum policy_early check_early(const struct policy *policy, enum policy_ch
   if (open == 0)
     return any ? POLICY_EARLY_DENY : POLICY_EARLY_ASK;
   if (policy->default_verdict.allow || policy->observes) {
-    *verdict = policy->default_verdict;
+    *verdict = policy->default_verdict.allow ? policy->default_verdict : observe(policy->default_verdict);
     return POLICY_EARLY_ASK;
   }
   add_denial(verdict, &any, policy->default_verdict);

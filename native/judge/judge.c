@@ -241,8 +241,6 @@ enum jp_status judge_class(const struct judge *judge, const struct operation *op
                                        .visibility = POLICY_PUBLIC,
                                        .class_name = type.name,
                                        .member_name = TEXT("class")};
-    verdict.observed = verdict.observed || (verdict.allow && policy_observes(judge->policy) &&
-                                            policy_check(judge->policy, &named).observed);
     note_use(judge, &named, verdict);
     return JP_OK;
   }

@@ -13,7 +13,7 @@ from pathlib import Path
 from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
-                             ZmqClient, await_running, call_request, fetch, own_name, ref)
+                             ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
 from support.peer import eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
 from test_principals import ALICE, FILE, TokenHttpClient
@@ -316,6 +316,99 @@ class Others(Audited):
         self.assert_gapless(lines)
         self.assertEqual([line["outcome"] for line in lines if line["event"] == "operation"][-1], "ok")
         self.assertIn("audit", [line.get("outcome") for line in lines])
+
+
+class Learning(Audited):
+    """--policy-mode observe, jpeer policy suggest, and what its policy allows."""
+
+    def suggest(self, *paths):
+        done = run_to_end("policy", "suggest", *(paths or (self.path,)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def traffic(self):
+        """What an application does, by every door. Returns what it has got."""
+        client, results = self.connect(), []
+        results.append(client.call(*ADD))
+        fields = client.new(FIELDS)
+        results += [client.get(FIELDS, "aByte", on=fields), client.put(FIELDS, "aByte", 3, on=fields),
+                    client.get(FIELDS, "aStatic")]
+        numbers = client.new("java.util.ArrayList", typed("java.util.Set", [3, 4]))
+        results.append(client.request("call", {"instance": numbers, "method": "size", "args": []})["result"]["value"])
+        results.append(client.request("jpeer.fetch", {"instance": numbers, "max": 10})["result"])
+        results.append(client.call("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED")))
+        results.append(own_name(client, "fixtures.OddCollections.listsThatShare"))  # lists of a class of its own
+        results.append(own_name(client, "fixtures.OddCollections.sizeIsTooSmall"))
+        results.append("error" in client.request("jpeer.describe", {"type": "fixtures.Shelf"}))
+        proxy = self.connect(CallbackClient)
+        results.append(proxy.call(CALLING, "here", proxy.give(lambda call: "called")))
+        client.control("gc")
+        with HttpClient(self.peer) as other:
+            results.append(other.call(CALCULATOR, "addLong", 1, 2))
+        with BinaryClient(self.peer) as other:
+            results.append(other.call(CALCULATOR, "addDouble", 1.0, 2.0))
+        return results
+
+    def test_what_was_used_is_allowed_and_nothing_else(self):
+        self.audited("--policy-mode", "observe", "--rpc-policy-preset", "deny-unsafe", "--rpc-policy",
+                     self.make_policy(allow(CALCULATOR, method="add")), allow=False)
+        self.assertIn("it is observed and not enforced", self.peer.stderr())
+        wanted = self.traffic()
+        self.assert_denied(self.connect().call, "java.lang.System", "exit", 0)  # by the preset
+        observed = self.await_event("operation", member=f"{CALCULATOR}.addLong")
+        self.assertEqual((observed["verdict"], observed["rule"]), ("OBSERVED", "default action"))
+        self.assertEqual(self.events("operation", member=f"{CALCULATOR}.add")[0]["verdict"], "ALLOW")
+        self.assertEqual(self.peer.stderr().count(f'class="{CALCULATOR}" member="addLong" rule="default action"'), 1)
+        self.assertNotIn('member="add" ', self.peer.stderr())
+        self.peer.stop()
+        learnt = self.folder / "learnt.yaml"
+        learnt.write_text(self.suggest(), encoding="utf-8")
+        self.assertIn("good\n", run_to_end("policy", "check", learnt).stdout)
+        self.start("--rpc-policy", learnt, allow=False)
+        self.assertEqual(self.traffic(), wanted)
+        client = self.connect()
+        for arguments in ((CALCULATOR, "addLong", 1, 2),  # used over HTTP only
+                          (CALCULATOR, "accumulate", 1), ("java.lang.System", "exit", 0), ("java.util.ArrayList", "of"),
+                          ("fixtures.Throwables", "plain", "x")):
+            self.assert_denied(client.call, *arguments)
+        self.assert_denied(client.get, FIELDS, "aLong", on=client.new(FIELDS))
+        self.assert_denied(client.new, CALCULATOR)
+        self.assertEqual(self.suggest(*[self.path] * 2), learnt.read_text(encoding="utf-8"))
+
+    def test_what_the_policy_would_deny_is_allowed_unless_a_preset_denies(self):
+        self.audited("--policy-mode", "observe", "--rpc-policy-preset", "deny-unsafe", "--rpc-policy", self.make_policy(
+            deny("java.lang.System") + deny("fixtures.**") + allow("java.util.**")), allow=False)
+        client = self.client
+        self.assertEqual(client.call(*ADD), "3")
+        self.assertEqual(self.last()["rule"], "rule 2 (policy.yaml:4)")
+        self.assert_denied(client.call, "java.lang.System", "exit", 0)
+        self.assertEqual(self.last()["rule"], "preset deny-unsafe")
+        self.assert_denied(client.call, "jpeer.peer.Traces", "of")
+        client.call("java.lang.System", "nanoTime")
+        self.assertEqual(self.last()["verdict"], "OBSERVED")
+
+    def test_it_is_for_loopback_and_unix_sockets(self):
+        for address in ("--json-rpc", "--zmq-rpc"):
+            done = run_to_end("run", "--as-service", "--policy-mode", "observe", "--insecure-listen", address, "0.0.0.0:auto")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--policy-mode observe is for loopback addresses and Unix sockets only", done.stderr)
+
+    def test_files_that_are_no_audit(self):
+        good = {"seq": 1, "event": "used", "channel": "HTTP_RPC", "kind": "METHOD", "visibility": "PUBLIC",
+                "class": "a.B$$Lambda/0x7f", "member": "run"}
+        self.path.write_text(json.dumps(good) + '\n{"seq":2,"ev', encoding="utf-8")
+        done = run_to_end("policy", "suggest", self.path)
+        self.assertIn('class: "a.B$$Lambda*"\n    method: "run"\n    action: ALLOW\n    channel: [HTTP_RPC]\n', done.stdout)
+        self.assertIn("audit.json:2: warning: the last line is not whole", done.stderr)
+        for text, reason in (("{}\n", "1: no line of an audit"), ("x\n", "1: byte 1:"),
+                             (json.dumps({**good, "kind": "X"}) + "\n", "1: unknown member category 'X'"),
+                             (json.dumps({**good, "member": 1}) + "\n", "1: the line has no text 'member'")):
+            self.path.write_text(text, encoding="utf-8")
+            done = run_to_end("policy", "suggest", self.path)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"jpeer policy suggest: {self.path}:{reason}", done.stderr)
+        self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
+        self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
 
 
 if __name__ == "__main__":
