@@ -211,6 +211,21 @@ class Operations(Audited):
         leaver.close()
         self.await_event("operation", member=f"{BLOCKERS}.pass", outcome="left")
 
+    def test_limits_and_lost_threads(self):
+        self.audited("--lost-threads-max", "0", "--session-max-objects", "1", "--message-max", "1000", "--grace", "100ms")
+        client = self.client
+        client.new(CALCULATOR)
+        self.check(lambda: client.new(CALCULATOR), outcome="limit", operation="new")
+        self.check(lambda: client.exchange(json.dumps(call_request(1, BLOCKERS, "x" * 2000))), outcome="invalid",
+                   reason="The message passes the limit message-max of 1000 bytes")
+        self.check(lambda: client.request("call", {"type": BLOCKERS, "method": "running"}, epoch="0" * 16), outcome="stale")
+        answer = client.request("call", {"type": BLOCKERS, "method": "passStubbornly", "args": []}, options={"timeout": 50})
+        self.assertEqual(answer["error"]["data"]["reason"], "timeout")
+        self.await_event("answered", method="call", outcome="timeout")
+        self.peer.await_stderr("its thread is lost")
+        self.check(lambda: client.request("call", {"type": CALCULATOR, "method": "add", "args": [1, 2]}),
+                   outcome="refused", method="call", principal="owner")
+
     def test_values_are_in_the_lines_on_request_only(self):
         for options, values, message in (((), None, None), (("--audit-values",), ["secret"], "secret")):
             self.path = self.folder / f"{len(options)}.json"
