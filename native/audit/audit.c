@@ -108,16 +108,25 @@ void audit_set_reopened(void (*reopened)(void))
 
 /* ---- lines ---- */
 
-/* Writes "2026-01-31T12:00:00.123456Z". now_ns: clock_now_ns. A thread reads the clock of the day, and formats a second, now
- * and then only. */
+/* Appends ,"time":"2026-01-31T12:00:00.123456Z","event":" to the line. now_ns: clock_now_ns. A thread reads the clock of the
+ * day, and formats a second, now and then only. */
 static void append_time(struct buffer *line, int64_t now_ns)
 {
-  enum { SECOND = 19, MICROS = 6, SIZE = SECOND + 1 + MICROS + 1, NS = 1000000000, READ_AGAIN_NS = NS / 20 };
+  static const char before[] = ",\"time\":\"";
+  static const char after[] = "Z\",\"event\":\"";
+  enum {
+    BEFORE = sizeof before - 1,
+    SECOND = 20, /* with its point */
+    MICROS = 6,
+    AFTER = sizeof after - 1,
+    NS = 1000000000,
+    READ_AGAIN_NS = NS / 20
+  };
   static _Thread_local struct {
     int64_t read_ns;   /* when the offset was read */
     int64_t offset_ns; /* of the clock of the day */
     int64_t second;
-    char text[SECOND + 1];
+    char text[BEFORE + SECOND + 1];
   } last;
   struct timespec day;
   if (last.read_ns == 0 || now_ns - last.read_ns > READ_AGAIN_NS || now_ns < last.read_ns) {
@@ -130,19 +139,20 @@ static void append_time(struct buffer *line, int64_t now_ns)
     const time_t second = time_ns / NS;
     struct tm utc;
     gmtime_r(&second, &utc);
-    strftime(last.text, sizeof last.text, "%Y-%m-%dT%H:%M:%S", &utc);
+    memcpy(last.text, before, BEFORE);
+    strftime(last.text + BEFORE, SECOND + 1, "%Y-%m-%dT%H:%M:%S.", &utc);
     last.second = second;
   }
-  char *room = buffer_reserve(line, SIZE);
-  if (room == NULL)
+  char *at = buffer_reserve(line, BEFORE + SECOND + MICROS + AFTER);
+  if (at == NULL)
     return;
-  memcpy(room, last.text, SECOND);
-  room[SECOND] = '.';
+  memcpy(at, last.text, BEFORE + SECOND);
+  at += BEFORE + SECOND;
   uint32_t micros = (uint32_t)(time_ns % NS / 1000);
-  for (int i = MICROS; i > 0; i--, micros /= 10)
-    room[SECOND + i] = (char)('0' + micros % 10);
-  room[SIZE - 1] = 'Z';
-  line->len += SIZE;
+  for (int i = MICROS - 1; i >= 0; i--, micros /= 10)
+    at[i] = (char)('0' + micros % 10);
+  memcpy(at + MICROS, after, AFTER);
+  line->len += BEFORE + SECOND + MICROS + AFTER;
 }
 
 /* The number is put before it when the line ends. */
@@ -151,11 +161,9 @@ void audit_line_begin_in(struct buffer *line, const char *event, int64_t now_ns)
   buffer_clear(line);
   line->failed = false;
   (void)buffer_reserve(line, LINE_ROOM);
-  BUFFER_LITERAL(line, ",\"time\":\"");
   append_time(line, now_ns);
-  BUFFER_LITERAL(line, "\",\"event\":\"");
   buffer_append_text(line, text_of(event));
-  BUFFER_LITERAL(line, "\"");
+  buffer_append_char(line, '"');
 }
 
 void audit_line_begin(struct buffer *line, const char *event)

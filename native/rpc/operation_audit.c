@@ -206,7 +206,7 @@ static void fill_line(struct buffer *line, const struct audited_operation *ended
                       const struct outcome *outcome, int64_t now_ns)
 {
   const struct rpc_run *run = ended->run;
-  audit_line_begin_in(line, ended->event == NULL ? "operation" : ended->event, now_ns);
+  audit_line_begin_in(line, ended->event == NULL ? "end" : ended->event, now_ns);
   if (ended->client != NULL)
     append_client(line, ended->client,
                   run != NULL && run->guest != NULL ? &run->runner->guest_key : &ended->client->key);
@@ -298,7 +298,7 @@ void operation_audit_end_known(const struct audit_template *kept, struct rpc_run
   struct buffer *line = &runner->audit_line;
   const int64_t begun_ns = operation_audit_begin(runner);
   const int64_t now_ns = clock_now_ns();
-  audit_line_begin_in(line, "operation", now_ns);
+  audit_line_begin_in(line, "end", now_ns);
   append_client(line, client, &client->key);
   buffer_append(line, kept->text, kept->length);
   if (runner->watch != NULL && runner->watch->started != 0)

@@ -28,7 +28,7 @@ struct audited_operation {
   const struct rpc_run *run;         /* NULL: the operation was not run by a worker */
   const struct operation *operation; /* NULL: it was not read */
   struct text method;                /* as the request names it; data NULL: the form has no methods */
-  const char *event;                 /* NULL: "operation" */
+  const char *event;                 /* NULL: "end" */
   struct text reason;                /* of a refusal; data NULL: none */
   int64_t begun_ns;                  /* clock_now_ns; 0: not known */
   bool is_notification;

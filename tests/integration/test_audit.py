@@ -48,7 +48,7 @@ class Audited(PeerCase):
         return self.events(event, **members)[-1]
 
     def last(self):
-        return [line for line in self.lines() if line["event"] == "operation"][-1]
+        return [line for line in self.lines() if line["event"] == "end"][-1]
 
     def assert_gapless(self, lines):
         self.assertEqual([line["seq"] for line in lines], list(range(1, len(lines) + 1)))
@@ -64,9 +64,9 @@ def attempt(action, *args, **named):
 class Operations(Audited):
     def check(self, action, **expected):
         """The action, one operation, has left a line with these members before it was answered."""
-        before = len(self.events("operation"))
+        before = len(self.events("end"))
         attempt(action)
-        new = self.events("operation")[before:]
+        new = self.events("end")[before:]
         self.assertEqual(len(new), 1, new)
         self.assertEqual({name: new[0].get(name) for name in expected}, expected)
         return new[0]
@@ -152,24 +152,24 @@ class Operations(Audited):
         self.assertIn("\\u200b\\u0007", self.path.read_text(encoding="utf-8"))
         client.exchange_or_nothing(json.dumps({"jsonrpc": "2.0", "method": "call",
                                                "params": {"type": CALCULATOR, "method": "add", "args": [1, 2]}}))
-        self.assertEqual(len(self.events("operation", notification=True, outcome="ok")), 1)
+        self.assertEqual(len(self.events("end", notification=True, outcome="ok")), 1)
         self.assert_gapless(self.lines())
 
     def test_each_request_of_a_batch_has_a_line(self):
         self.audited()
         batch = [call_request(1, *ADD), call_request(2, CALCULATOR, "no"), {**PING, "id": 3}, 4]
         self.client.exchange(json.dumps(batch))
-        self.assertEqual([line["outcome"] for line in self.events("operation")], ["ok", "not found", "ok", "invalid"])
+        self.assertEqual([line["outcome"] for line in self.events("end")], ["ok", "not found", "ok", "invalid"])
 
     def test_callbacks_and_what_is_nested_in_them_have_lines(self):
         self.audited()
         client = self.connect(CallbackClient)
         client.call(CALLING, "here", client.give(lambda call: client.end(client.begin_call(*ADD, within=call.id))))
         self.assertEqual([(line["event"], line["member"], line["outcome"]) for line in self.lines()
-                          if line["event"] in ("operation", "callback")],
-                         [("operation", f"{CALCULATOR}.add", "ok"),
+                          if line["event"] in ("end", "callback")],
+                         [("end", f"{CALCULATOR}.add", "ok"),
                           ("callback", "java.util.concurrent.Callable.call", "ok"),
-                          ("operation", f"{CALLING}.here", "ok")])
+                          ("end", f"{CALLING}.here", "ok")])
 
     def test_a_call_that_lasts_has_a_line_at_its_start(self):
         self.audited()
@@ -179,7 +179,7 @@ class Operations(Audited):
         with WebSocketClient(self.peer) as other:
             other.call(BLOCKERS, "open")
         begun.join()
-        end = self.await_event("operation", member=f"{BLOCKERS}.pass")
+        end = self.await_event("end", member=f"{BLOCKERS}.pass")
         self.assertEqual(end["start"], start["seq"])
         self.assertGreaterEqual(end["us"], 900_000)
 
@@ -202,14 +202,14 @@ class Operations(Audited):
             await_running(other, 1)
         client.send(json.dumps({"jsonrpc": "2.0", "id": 8, "method": "control",
                                 "params": {"method": "cancel", "args": [{"name": "id", "value": 7}]}}))
-        self.await_event("operation", member=f"{BLOCKERS}.pass", outcome="cancelled")
-        self.await_event("operation", member="cancel", outcome="ok")
+        self.await_event("end", member=f"{BLOCKERS}.pass", outcome="cancelled")
+        self.await_event("end", member="cancel", outcome="ok")
         leaver = WebSocketClient(self.peer)
         leaver.send(json.dumps(call_request(1, BLOCKERS, "pass")))
         with WebSocketClient(self.peer) as other:
             await_running(other, 1)
         leaver.close()
-        self.await_event("operation", member=f"{BLOCKERS}.pass", outcome="left")
+        self.await_event("end", member=f"{BLOCKERS}.pass", outcome="left")
 
     def test_limits_and_lost_threads(self):
         self.audited("--lost-threads-max", "0", "--session-max-objects", "1", "--message-max", "1000", "--grace", "100ms")
@@ -301,7 +301,7 @@ class Others(Audited):
         self.peer.stop()
         lines = self.lines(*moved, self.path)
         self.assert_gapless(lines)
-        self.assertEqual(sum(line["event"] == "operation" for line in lines), 2 * sum(counts))
+        self.assertEqual(sum(line["event"] == "end" for line in lines), 2 * sum(counts))
         used = [line for line in self.lines(self.path) if line["event"] == "used"]
         self.assertEqual([line["member"] for line in used], ["add"])  # each file has all that was used
 
@@ -329,7 +329,7 @@ class Others(Audited):
         self.peer.stop()
         lines = self.lines(good)
         self.assert_gapless(lines)
-        self.assertEqual([line["outcome"] for line in lines if line["event"] == "operation"][-1], "ok")
+        self.assertEqual([line["outcome"] for line in lines if line["event"] == "end"][-1], "ok")
         self.assertIn("audit", [line.get("outcome") for line in lines])
 
 
@@ -370,9 +370,9 @@ class Learning(Audited):
         self.assertIn("it is observed and not enforced", self.peer.stderr())
         wanted = self.traffic()
         self.assert_denied(self.connect().call, "java.lang.System", "exit", 0)  # by the preset
-        observed = self.await_event("operation", member=f"{CALCULATOR}.addLong")
+        observed = self.await_event("end", member=f"{CALCULATOR}.addLong")
         self.assertEqual((observed["verdict"], observed["rule"]), ("OBSERVED", "default action"))
-        self.assertEqual(self.events("operation", member=f"{CALCULATOR}.add")[0]["verdict"], "ALLOW")
+        self.assertEqual(self.events("end", member=f"{CALCULATOR}.add")[0]["verdict"], "ALLOW")
         self.assertEqual(self.peer.stderr().count(f'class="{CALCULATOR}" member="addLong" rule="default action"'), 1)
         self.assertNotIn('member="add" ', self.peer.stderr())
         self.peer.stop()
