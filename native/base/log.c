@@ -90,11 +90,13 @@ enum jp_status log_open(const char *path, struct jp_error *error)
   if (own_path == NULL)
     return jp_fail_memory(error, NULL);
   enum jp_status status = followed_file_open(&opened, own_path, MODE, error);
-  if (status == JP_OK)
-    file.at = opened;
-  else
+  if (status != JP_OK) {
     free(own_path);
-  return status;
+    return status;
+  }
+  file.at = opened;
+  file.at.path = own_path;
+  return JP_OK;
 }
 
 /* May wait for a reader, even if another process has made stderr non-blocking. False: not all was written. */

@@ -97,24 +97,24 @@ static void append_member(struct buffer *line, const struct operation *operation
   audit_line_name(line, "member", class_name, member);
 }
 
+/* "..." stands for the arguments from the first that does not fit. */
 static void append_values(struct buffer *line, const struct operation *operation)
 {
-  struct buffer values;
-  buffer_init(&values);
-  buffer_append_char(&values, '[');
-  for (size_t i = 0; i < operation->arg_count && values.len <= VALUES_MAX; i++) {
+  size_t room = VALUES_MAX;
+  audit_line_key(line, "values");
+  buffer_append_char(line, '[');
+  for (size_t i = 0; i < operation->arg_count; i++) {
+    const size_t length = rpc_value_length(&operation->args[i]);
     if (i > 0)
-      buffer_append_char(&values, ',');
-    rpc_value_write(&values, &operation->args[i]);
+      buffer_append_char(line, ',');
+    if (length > room) {
+      BUFFER_LITERAL(line, "\"...\"");
+      break;
+    }
+    room -= length;
+    rpc_value_write(line, &operation->args[i]);
   }
-  buffer_append_char(&values, ']');
-  if (values.len <= VALUES_MAX && !values.failed) {
-    audit_line_key(line, "values");
-    buffer_append_text(line, buffer_text(&values));
-  } else {
-    audit_line_text(line, "values", values.failed ? TEXT("") : buffer_text(&values)); /* cut, as a text */
-  }
-  buffer_fini(&values);
+  buffer_append_char(line, ']');
 }
 
 static void append_operation(struct buffer *line, const struct operation *operation,

@@ -233,6 +233,8 @@ class Operations(Audited):
             self.audited(*options)
             attempt(self.client.call, "fixtures.Throwables", "plain", "secret")
             self.assertEqual((self.last().get("values"), self.last().get("message")), (values, message))
+            attempt(self.client.call, "fixtures.Throwables", "plain", "x" * 5000)
+            self.assertEqual(self.last().get("values"), values and ["..."])
             self.assertEqual("secret" in self.path.read_text(encoding="utf-8"), bool(options))
 
 

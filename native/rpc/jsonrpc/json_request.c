@@ -338,9 +338,8 @@ static void handle_filled(struct serving *serving, bool is_good_session_name,
                           struct jsonrpc_response *response)
 {
   struct outcome wrong;
-  if (audit_is_on() && !operation_audit_admits(&serving->run.runner->arena, &wrong))
-    serving_write_answer(serving, response, &wrong);
-  else if (!read_extras(serving, is_good_session_name, &wrong))
+  const bool is_refused = audit_is_on() && !operation_audit_admits(&serving->run.runner->arena, &wrong);
+  if (is_refused || !read_extras(serving, is_good_session_name, &wrong))
     serving_write_answer(serving, response, &wrong);
   else if (serving->failed != NULL) {
     serving->asked = serving->operation;
