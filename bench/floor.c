@@ -78,24 +78,28 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
   return RPC_REPLY;
 }
 
-static bool serve_without_worker(void *context, struct text message, struct buffer *out,
-                                 enum rpc_served *served)
+static bool serve_without_worker(void *context, const struct rpc_client *client, struct text message,
+                                 struct buffer *out, enum rpc_served *served)
 {
+  (void)client;
   canned_answer(context, message, out);
   *served = RPC_REPLY;
   return true;
 }
 
-static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
+static enum rpc_served refuse(void *context, const struct rpc_client *client, struct text message,
+                              const char *reason, struct buffer *out)
 {
+  (void)client;
   (void)context, (void)message;
   buffer_append_text(out, text_of(reason));
   return RPC_REPLY;
 }
 
-static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
-                   struct buffer *out)
+static void reject(void *context, const struct rpc_client *client, enum rpc_rejection rejection,
+                   struct text beginning, const char *reason, struct buffer *out)
 {
+  (void)client;
   (void)context, (void)rejection, (void)beginning;
   buffer_append_text(out, text_of(reason));
 }

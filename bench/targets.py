@@ -179,6 +179,8 @@ TARGETS = (
            add_ratio(("together",), "wss", (1, 1), "tls-echo", P50, "tls")),
     Target("add, 16x16, WebSocket over TLS: calls/s, ratio to OpenSSL alone", ">= 0.75",
            add_ratio(BOTH, "wss", (16, 16), "tls-echo", RATE, "tls")),
+    Target("add, 16x16, WebSocket, with --audit: calls/s, ratio to without", ">= 0.7",
+           add_ratio(BOTH, "ws", (16, 16), "no-audit", RATE, "audit")),
     Target("in-process add, bytes to bytes", "<= 500", keyed("stages", "add-ns"), "ns"),
     Target("in-process add: heap allocations", "<= 0", keyed("stages", "add-allocations")),
     Target("in-process add, bytes to bytes: ratio of binary to JSON", "<= 1",

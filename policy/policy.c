@@ -48,6 +48,7 @@ struct policy {
   size_t idempotent_count;
   const char *notice;
   bool absent; /* the peer was given no policy at all */
+  bool observes;
 };
 
 static atomic_uint_fast64_t last_generation;
@@ -115,24 +116,47 @@ static struct policy_verdict make_rule_verdict(const struct policy *policy, size
                                  .reason = (uint32_t)(REASON_RULES + rule)};
 }
 
+/* While a policy observes, a denial by a rule of the file or by the default action allows, unless a preset denies: the search
+ * goes on among the presets. */
+static bool is_only_observed(const struct policy *policy, size_t rule)
+{
+  return policy->observes && !policy->rules[rule].is_of_preset && !policy->rules[rule].allow;
+}
+
+static struct policy_verdict observe(struct policy_verdict denial)
+{
+  return (struct policy_verdict){.allow = true, .observed = true, .reason = denial.reason};
+}
+
 struct policy_verdict policy_check(const struct policy *policy, const struct policy_query *query)
 {
   struct policy_verdict verdict;
+  struct policy_verdict observed = {.observed = false};
   struct text class_name = query->class_name;
   uint32_t combination = policy_combinations(1u << query->category, 1u << query->visibility);
   see_as_thread(&class_name, &query->member_name, &combination);
   if (decide_without_rules(policy, query->channel, class_name, &verdict))
     return verdict;
-  for (size_t i = 0; i < policy->rule_count; i++)
-    if (policy_rule_applies(&policy->rules[i], query->channel, combination, class_name, query->member_name))
+  for (size_t i = 0; i < policy->rule_count; i++) {
+    const struct policy_rule *rule = &policy->rules[i];
+    if ((observed.observed && (!rule->is_of_preset || rule->allow)) ||
+        !policy_rule_applies(rule, query->channel, combination, class_name, query->member_name))
+      continue;
+    if (!is_only_observed(policy, i))
       return make_rule_verdict(policy, i);
-  return policy->default_verdict;
+    observed = observe(make_rule_verdict(policy, i));
+  }
+  if (observed.observed)
+    return observed;
+  return policy->observes && !policy->default_verdict.allow ? observe(policy->default_verdict)
+                                                            : policy->default_verdict;
 }
 
 static struct policy_verdict check_denials(const struct policy *policy, const struct policy_query *query,
                                            bool of_object)
 {
   struct policy_verdict verdict;
+  struct policy_verdict observed = {.observed = false};
   struct text class_name = query->class_name;
   uint32_t combination = policy_combinations(1u << query->category, 1u << query->visibility);
   see_as_thread(&class_name, &query->member_name, &combination);
@@ -141,15 +165,20 @@ static struct policy_verdict check_denials(const struct policy *policy, const st
   for (size_t i = 0; i < policy->rule_count; i++) {
     const struct policy_rule *rule = &policy->rules[i];
     if (rule->class_pattern.every_name || (of_object && rule->spares_objects) ||
+        (observed.observed && (!rule->is_of_preset || rule->allow)) ||
         !policy_rule_applies(rule, query->channel, combination, class_name, query->member_name))
       continue;
     verdict = make_rule_verdict(policy, i);
+    if (is_only_observed(policy, i)) {
+      observed = observe(verdict);
+      continue;
+    }
     /* policy_check has requested the operation's log line; only a denial adds another line. */
     if (verdict.allow)
       verdict.log = false;
     return verdict;
   }
-  return (struct policy_verdict){.allow = true, .reason = REASON_NO_DENIAL};
+  return observed.observed ? observed : (struct policy_verdict){.allow = true, .reason = REASON_NO_DENIAL};
 }
 
 struct policy_verdict policy_check_other(const struct policy *policy, const struct policy_query *query)
@@ -194,7 +223,7 @@ static enum policy_early check_early(const struct policy *policy, enum policy_ch
   *verdict = policy->default_verdict;
   for (size_t i = 0; i < policy->rule_count && open != 0; i++) {
     const struct policy_rule *rule = &policy->rules[i];
-    if (!applies_to(rule, channel, open, class_name, member_name))
+    if (is_only_observed(policy, i) || !applies_to(rule, channel, open, class_name, member_name))
       continue;
     struct policy_verdict decided = make_rule_verdict(policy, i);
     if (decided.allow) {
@@ -206,8 +235,8 @@ static enum policy_early check_early(const struct policy *policy, enum policy_ch
   }
   if (open == 0)
     return any ? POLICY_EARLY_DENY : POLICY_EARLY_ASK;
-  if (policy->default_verdict.allow) {
-    *verdict = policy->default_verdict;
+  if (policy->default_verdict.allow || policy->observes) {
+    *verdict = policy->default_verdict.allow ? policy->default_verdict : observe(policy->default_verdict);
     return POLICY_EARLY_ASK;
   }
   add_denial(verdict, &any, policy->default_verdict);
@@ -317,6 +346,7 @@ static enum jp_status add_preset(struct policy *policy, const struct policy_pres
   for (size_t i = 0; i < document.rule_count; i++) {
     document.rules[i].reason = reason.data;
     document.rules[i].spares_objects = spares_objects;
+    document.rules[i].is_of_preset = true;
   }
   return add_rules(policy, &document, error);
 }
@@ -350,6 +380,9 @@ static enum policy_action choose_default(const struct policy_config *config,
 
 static const char *choose_notice(const struct policy *policy, const struct policy_config *config)
 {
+  if (config->observes)
+    return "RPC policy: it is observed and not enforced (--policy-mode observe): everything that the presets "
+           "allow is allowed";
   if (config->default_action == POLICY_UNSET && has_presets_alone(config))
     return "RPC policy: presets only deny; all that they do not deny is allowed "
            "(--rpc-default-action DENY denies it)";
@@ -444,6 +477,7 @@ static enum jp_status build_policy(struct policy *policy, const struct policy_co
   policy->default_verdict.reason = REASON_DEFAULT;
   policy->notice = choose_notice(policy, config);
   policy->absent = has_nothing(config);
+  policy->observes = config->observes;
   policy->generation = atomic_fetch_add(&last_generation, 1) + 1;
   return JP_OK;
 }
@@ -484,6 +518,11 @@ void policy_destroy(struct policy *policy)
 uint64_t policy_generation(const struct policy *policy)
 {
   return policy->generation;
+}
+
+bool policy_observes(const struct policy *policy)
+{
+  return policy->observes;
 }
 
 const char *policy_notice(const struct policy *policy)

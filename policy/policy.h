@@ -57,6 +57,7 @@ struct policy_query {
 struct policy_verdict {
   bool allow;
   bool log;        /* write one line for each operation */
+  bool observed;   /* a rule or the default action denies, and the policy observes: it is allowed */
   uint32_t reason; /* for policy_reason: the rule, preset or default that decided */
 };
 
@@ -74,6 +75,7 @@ struct policy_config {
   const char *withheld;   /* a pattern of further classes that nobody may use; NULL: none */
   /* further presets, as `presets`, which do not count for the default action: they only take away; NULL: none */
   const char *more_presets;
+  bool observes; /* only presets, the peer's own classes and `withheld` deny (--policy-mode observe) */
   const char *allow_name; /* of `allow` in errors and reasons; NULL: "--rpc-allow" */
 };
 
@@ -87,6 +89,7 @@ void policy_destroy(struct policy *policy);
  * policy already. */
 struct policy *policy_retain(struct policy *policy);
 uint64_t policy_generation(const struct policy *policy);
+bool policy_observes(const struct policy *policy);
 /* The log line at start: the default and its reason, or how to allow something. NULL: none is needed. */
 const char *policy_notice(const struct policy *policy);
 /* True if the class is denied only because the peer was given no policy at all, so that its operator could

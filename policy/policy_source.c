@@ -1,6 +1,7 @@
 /* The current policy, and the thread that loads it again when its file changes. */
 #include "policy/policy_source.h"
 
+#include "audit/audit.h"
 #include "base/log.h"
 
 #include <pthread.h>
@@ -103,6 +104,7 @@ void policy_source_replace(struct policy_source *source, struct policy *policy)
 void policy_source_log_reload(struct policy_source *source)
 {
   log_info("RPC policy reloaded: %s", source->config.file);
+  audit_reload("policy", source->config.file, NULL);
   struct policy *policy = policy_source_take(source);
   const char *notice = policy_notice(policy);
   if (notice != NULL)
@@ -133,10 +135,12 @@ static void reload_policy(void *context)
 {
   struct policy_source *source = ((struct policy_watch *)context)->source;
   struct jp_error error = {0};
-  if (policy_source_reload(source, &error) == JP_OK)
+  if (policy_source_reload(source, &error) == JP_OK) {
     policy_source_log_reload(source);
-  else
+  } else {
     log_error("Failed to reload RPC policy: %s", error.text);
+    audit_reload("policy", source->config.file, &error);
+  }
 }
 
 enum jp_status policy_watch_start(struct policy_source *source, int64_t interval_ms,

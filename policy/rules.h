@@ -20,6 +20,7 @@ struct policy_rule {
   uint32_t combinations; /* set as policy_combinations makes it */
   bool allow;
   bool log;
+  bool is_of_preset;
   bool spares_objects; /* does not judge an object's own class (deny-jdk-internals) */
   struct policy_pattern class_pattern;
   struct policy_pattern member_pattern;

@@ -20,7 +20,8 @@ static struct policy_verdict evaluate_member(const struct judge *judge, enum op_
   struct policy_verdict verdict = judge_evaluate(judge, operation, member);
   struct judged_member found;
   *by = TEXT_ABSENT;
-  if (verdict.allow || lineage == NULL || !judge_may_ask_supertype(judge, operation, member) ||
+  if ((verdict.allow && !verdict.observed) || lineage == NULL ||
+      !judge_may_ask_supertype(judge, operation, member) ||
       !selection_find_supertype(lineage, judge, member, &found))
     return verdict;
   *by = found.named_class;
@@ -115,7 +116,7 @@ bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, 
   struct judged_call call;
   if (!fill_call(request, class, declaring, named, &call))
     return fail_judging(request, denied);
-  uint64_t verdicts[JUDGE_VERDICTS] = {0};
+  uint64_t verdicts[JUDGE_WORDS] = {0};
   call.member.verdicts = verdicts;
   return jvm_judge_member(request, OP_CALL, &call.member, &call.lineage, denied) == JP_OK;
 }
@@ -123,7 +124,7 @@ bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, 
 bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_class *class,
                         struct outcome *denied)
 {
-  uint64_t verdicts[JUDGE_VERDICTS] = {0};
+  uint64_t verdicts[JUDGE_WORDS] = {0};
   struct judged_member member = describe_elements(class);
   member.verdicts = verdicts;
   return judge_member(request->judge, OP_GET, &member, request->arena, denied) == JP_OK;
@@ -140,7 +141,7 @@ struct fill {
   const struct jvm_method *method;
   struct judged_holder *holders;
   size_t holder_count;
-  uint64_t verdicts[JUDGE_VERDICTS];
+  uint64_t verdicts[JUDGE_WORDS];
 };
 
 /* A thread's cache, by class ids. */
@@ -303,7 +304,10 @@ static bool allows_call(const struct jvm_request *request, struct jvm_class *cla
     return false;
   }
   call.member.is_value = class->is_of_jdk;
-  return jvm_judge_allows(request->judge, OP_CALL, &call.member, &call.lineage);
+  const bool allows = jvm_judge_allows(request->judge, OP_CALL, &call.member, &call.lineage);
+  if (allows)
+    judge_note_reading(request->judge, OP_CALL, &call.member);
+  return allows;
 }
 
 /* True if no rule denies iterators in general. The private iterator classes of the JDK's collections are not
@@ -321,7 +325,10 @@ static bool allows_reading(const struct jvm_request *request, struct jvm_class *
   if (reading == READING_ARRAY) {
     struct judged_member member = describe_elements(class);
     member.is_value = class->is_of_jdk;
-    return judge_allows(request->judge, OP_GET, &member);
+    const bool allows = judge_allows(request->judge, OP_GET, &member);
+    if (allows)
+      judge_note_reading(request->judge, OP_GET, &member);
+    return allows;
   }
   size_t count = list_members(&request->thread->jvm->known, reading, members);
   bool allowed = true;

@@ -226,7 +226,10 @@ static bool may_name(const struct jvm_request *request, const struct jvm_class *
                                        .named_class = class->element_name,
                                        .declaring_class = class->element_name,
                                        .member = TEXT("class")};
-  return judge_allows(request->judge, OP_GET, &member);
+  const bool allows = judge_allows(request->judge, OP_GET, &member);
+  if (allows)
+    judge_note_reading(request->judge, OP_GET, &member);
+  return allows;
 }
 
 static struct text write_text(const struct jvm_request *request, enum class_text kind, jobject object)

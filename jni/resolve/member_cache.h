@@ -110,7 +110,7 @@ struct resolved_member {
   size_t plan_count;
   struct argument_plan *plans;
   struct member_elements *elements; /* owned; NULL: not needed so far, or the member is not cached */
-  uint64_t verdicts[JUDGE_VERDICTS];
+  uint64_t verdicts[JUDGE_WORDS];
 };
 
 /* A thread's cache. */

@@ -475,7 +475,7 @@ static bool is_allowed_by(const struct supertype_search *search, struct jvm_clas
   if (method == NULL)
     return false;
   *found = make_member(search->member, class, method);
-  if (!judge_allows(search->judge, OP_CALL, found))
+  if (!judge_enforces(search->judge, OP_CALL, found))
     return false;
   struct selection own;
   struct selection selected;
@@ -486,7 +486,7 @@ static bool is_allowed_by(const struct supertype_search *search, struct jvm_clas
     return false;
   found->holders = holders;
   found->runtime_class = lineage->runtime->element_name;
-  return judge_allows(search->judge, OP_CALL, found);
+  return judge_enforces(search->judge, OP_CALL, found);
 }
 
 bool selection_find_supertype(const struct jvm_lineage *lineage, const struct judge *judge,

@@ -1,10 +1,10 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/followed_file.h"
 #include "base/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -13,8 +13,8 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,62 +77,34 @@ static void format_line(struct line *line, enum log_level level, const char *tex
 /* --- the file --- */
 
 static struct {
-  char *path; /* never freed, because threads log until the process ends; NULL: stderr */
-  int descriptor;
-  dev_t device; /* of the open file */
-  ino_t inode;
-  bool is_torn;  /* its last line is not whole */
-  uint64_t lost; /* lines that could not be written since the last one that was */
-} file = {.descriptor = STDERR_FILENO};
-
-static int open_file(const char *path)
-{
-  enum { MODE = 0640 };
-  /* Without O_NONBLOCK the start would wait for the reader of a FIFO. */
-  return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, MODE);
-}
-
-static void use_file(int descriptor)
-{
-  struct stat facts = {0};
-  (void)fstat(descriptor, &facts);
-  file.descriptor = descriptor;
-  file.device = facts.st_dev;
-  file.inode = facts.st_ino;
-  file.is_torn = false;
-}
+  struct followed_file at; /* its path is never freed, because threads log until the process ends */
+  bool is_torn;            /* its last line is not whole */
+  uint64_t lost;           /* lines that could not be written since the last one that was */
+} file = {.at = {.descriptor = STDERR_FILENO}};
 
 enum jp_status log_open(const char *path, struct jp_error *error)
 {
-  int descriptor = open_file(path);
-  if (descriptor < 0)
-    return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
-  file.path = strdup(path);
-  use_file(descriptor);
-  return file.path != NULL ? JP_OK : jp_fail_memory(error, NULL);
-}
-
-/* Opens the path anew if another file has its name, or none has: the log was rotated. If that fails, the earlier file
- * remains. On the thread that writes. */
-static void follow_path(void)
-{
-  struct stat facts;
-  if (file.path == NULL ||
-      (stat(file.path, &facts) == 0 && facts.st_dev == file.device && facts.st_ino == file.inode))
-    return;
-  int descriptor = open_file(file.path);
-  if (descriptor < 0)
-    return;
-  close(file.descriptor);
-  use_file(descriptor);
+  enum { MODE = 0640 };
+  struct followed_file opened;
+  char *own_path = strdup(path);
+  if (own_path == NULL)
+    return jp_fail_memory(error, NULL);
+  enum jp_status status = followed_file_open(&opened, own_path, MODE, error);
+  if (status != JP_OK) {
+    free(own_path);
+    return status;
+  }
+  file.at = opened;
+  file.at.path = own_path;
+  return JP_OK;
 }
 
 /* May wait for a reader, even if another process has made stderr non-blocking. False: not all was written. */
 static bool write_all(const char *bytes, size_t length, size_t *done)
 {
-  struct pollfd polled = {.fd = file.descriptor, .events = POLLOUT};
+  struct pollfd polled = {.fd = file.at.descriptor, .events = POLLOUT};
   while (*done < length) {
-    ssize_t wrote = write(file.descriptor, bytes + *done, length - *done);
+    ssize_t wrote = write(file.at.descriptor, bytes + *done, length - *done);
     if (wrote > 0)
       *done += (size_t)wrote;
     else if (wrote < 0 && errno == EAGAIN)
@@ -161,7 +133,8 @@ static void write_or_count(const struct line *line)
 {
   struct line note;
   char text[96];
-  follow_path();
+  if (followed_file_follow(&file.at))
+    file.is_torn = false;
   if (file.lost > 0) {
     snprintf(text, sizeof text, "%" PRIu64 " lines are missing here, because they could not be written",
              file.lost);
@@ -176,7 +149,7 @@ static void write_or_count(const struct line *line)
 /* A pipe that can be written to has room for a whole line, because a line is no longer than PIPE_BUF. */
 static bool has_room(void)
 {
-  struct pollfd polled = {.fd = file.descriptor, .events = POLLOUT};
+  struct pollfd polled = {.fd = file.at.descriptor, .events = POLLOUT};
   return poll(&polled, 1, 0) != 0;
 }
 

@@ -111,6 +111,15 @@ enum jp_status endpoints_check(const char *option, const struct run_endpoints *e
   return JP_OK;
 }
 
+const char *endpoints_find_remote(const struct run_endpoints *endpoints)
+{
+  for (size_t i = 0; i < endpoints->count; i++) {
+    if (endpoints->items[i].path == NULL && !is_loopback(endpoints->items[i].host))
+      return endpoints->items[i].host;
+  }
+  return NULL;
+}
+
 static size_t count_sockets(const struct run_endpoints *endpoints)
 {
   size_t count = 0;

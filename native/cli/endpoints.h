@@ -37,6 +37,8 @@ struct endpoint_guard {
 /* JP_INVALID: a host is no loopback address, and not all that it needs is given: principals and encryption. */
 enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints,
                                const struct endpoint_guard *guard, struct jp_error *error) JP_MUST_CHECK;
+/* The host of an address that is neither a loopback address nor a Unix socket; NULL: there is none. */
+const char *endpoints_find_remote(const struct run_endpoints *endpoints);
 /* True if one of the addresses is a Unix socket, or a TCP port. */
 bool endpoints_have_socket(const struct run_endpoints *endpoints);
 bool endpoints_have_port(const struct run_endpoints *endpoints);

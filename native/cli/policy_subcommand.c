@@ -1,12 +1,15 @@
-/* `jpeer policy` checks a policy file and explains its decisions, without a JVM. */
+/* `jpeer policy` checks a policy file, explains its decisions, and suggests a file from an audit, without a JVM. */
 #include "base/buffer.h"
 #include "base/options.h"
 #include "cli/policy_options.h"
 #include "cli/subcommands.h"
 #include "policy/explain.h"
 #include "policy/lint.h"
+#include "policy/suggest.h"
 #include "policy/vocabulary.h"
+#include "json/reader.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,11 +63,16 @@ static void print_help(FILE *out)
   fputs(
       "usage: jpeer policy check FILE\n"
       "       jpeer policy explain FILE CLASS.MEMBER [options]\n"
+      "       jpeer policy suggest AUDIT-FILE...\n"
       "\n"
       "check reads a policy file and says whether it is good, with warnings of rules that are never used or "
       "mean\n"
       "something else than they seem to. explain says what it decides about a member,\n"
-      "and which rule or preset does: CLASS.MEMBER is a method or a field, CLASS.<init> the constructors.\n",
+      "and which rule or preset does: CLASS.MEMBER is a method or a field, CLASS.<init> the constructors.\n"
+      "suggest prints a policy file that allows exactly the members that clients have used, as the files of "
+      "an "
+      "audit\n"
+      "(jpeer run --audit) say.\n",
       out);
   options_print_help(out, explain_rows, EXPLAIN_ROWS);
   fputs("\nExit codes: 0, 1 (the file is not good), 2 (usage).\n", out);
@@ -213,6 +221,134 @@ static int explain_member(char *const *args, size_t arg_count)
   return code;
 }
 
+/* ---- suggest ---- */
+
+/* The members of a line "used", in the order of the names below. */
+enum used_key { USED_EVENT, USED_CHANNEL, USED_KIND, USED_VISIBILITY, USED_CLASS, USED_MEMBER, USED_KEYS };
+
+static enum jp_status find_word(const struct policy_vocabulary *vocabulary, struct text word, unsigned *index,
+                                struct jp_error *error)
+{
+  unsigned value;
+  if (!policy_word_find(vocabulary, word, &value))
+    return jp_fail(error, JP_INVALID, "unknown %s '%.*s'", vocabulary->what, TEXT_ARGS(word));
+  *index = (unsigned)__builtin_ctz(value);
+  return JP_OK;
+}
+
+static enum jp_status add_used(const struct text values[USED_KEYS], struct policy_suggestion *suggestion,
+                               struct jp_error *error)
+{
+  unsigned channel = 0;
+  unsigned category = 0;
+  unsigned visibility = 0;
+  enum jp_status status = find_word(&policy_channel_words, values[USED_CHANNEL], &channel, error);
+  if (status == JP_OK)
+    status = find_word(&policy_category_words, values[USED_KIND], &category, error);
+  if (status == JP_OK)
+    status = find_word(&policy_visibility_words, values[USED_VISIBILITY], &visibility, error);
+  if (status != JP_OK)
+    return status;
+  const struct policy_query used = {.channel = (enum policy_channel)channel,
+                                    .category = (enum policy_category)category,
+                                    .visibility = (enum policy_visibility)visibility,
+                                    .class_name = values[USED_CLASS],
+                                    .member_name = values[USED_MEMBER]};
+  return policy_suggestion_add(suggestion, &used, error);
+}
+
+static enum jp_status read_audit_line(struct text line, struct arena *arena,
+                                      struct policy_suggestion *suggestion, struct jp_error *error)
+{
+  static const struct text names[USED_KEYS] = {TEXT("event"),      TEXT("channel"), TEXT("kind"),
+                                               TEXT("visibility"), TEXT("class"),   TEXT("member")};
+  const struct json_limits limits = {.max_depth = 128};
+  struct json_fault fault;
+  struct json_members members;
+  struct text values[USED_KEYS];
+  if (json_validate(line, limits, TEXT_ABSENT, &fault) != JP_OK)
+    return jp_fail(error, JP_INVALID, "byte %zu: %s", fault.offset + 1, fault.reason);
+  if (json_root(line).kind != JSON_KIND_OBJECT)
+    return jp_fail(error, JP_INVALID, "no line of an audit");
+  json_members_collect(json_root(line), names, USED_KEYS, &members);
+  for (int i = 0; i < USED_KEYS; i++) {
+    const bool is_text = members.has[i] && members.value[i].kind == JSON_KIND_STRING;
+    values[i] = is_text ? json_read_string(members.value[i], arena) : TEXT_ABSENT;
+    if (is_text && values[i].data == NULL)
+      return jp_fail_memory(error, NULL);
+  }
+  if (values[USED_EVENT].data == NULL)
+    return jp_fail(error, JP_INVALID, "no line of an audit");
+  if (!text_equal(values[USED_EVENT], TEXT("used")))
+    return JP_OK;
+  for (int i = 0; i < USED_KEYS; i++) {
+    if (values[i].data == NULL)
+      return jp_fail(error, JP_INVALID, "the line has no text '%.*s'", TEXT_ARGS(names[i]));
+  }
+  return add_used(values, suggestion, error);
+}
+
+/* The last line may be cut, because the machine was switched off or the file is copied while it is written. */
+static enum jp_status read_audit(const char *path, struct policy_suggestion *suggestion,
+                                 struct jp_error *error)
+{
+  FILE *file = fopen(path, "re");
+  char *line = NULL;
+  size_t size = 0;
+  ssize_t length;
+  enum jp_status status = JP_OK;
+  struct arena arena;
+  if (file == NULL)
+    return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
+  arena_init(&arena);
+  errno = 0;
+  for (int number = 1; status == JP_OK && (length = getline(&line, &size, file)) > 0; number++) {
+    const bool is_whole = line[length - 1] == '\n';
+    arena_reset(&arena);
+    status = read_audit_line((struct text){line, (size_t)length - is_whole}, &arena, suggestion, error);
+    if (status == JP_INVALID && !is_whole) {
+      fprintf(stderr, "%s:%d: warning: the last line is not whole, and is left out\n", path, number);
+      status = JP_OK;
+    } else if (status == JP_INVALID) {
+      jp_error_prefix(error, "%s:%d", path, number);
+    }
+  }
+  if (status == JP_OK && ferror(file))
+    status = jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
+  free(line);
+  fclose(file);
+  arena_fini(&arena);
+  return status;
+}
+
+static int suggest_policy(char *const *args, size_t arg_count)
+{
+  struct jp_error error = {0};
+  if (arg_count == 0) {
+    jp_fail(&error, JP_INVALID, "takes the files of an audit (jpeer policy --help)");
+    return print_error(" suggest", &error, EXIT_USAGE);
+  }
+  struct policy_suggestion *suggestion;
+  struct buffer out;
+  buffer_init(&out);
+  enum jp_status status = policy_suggestion_create(&suggestion, &error);
+  for (size_t i = 0; status == JP_OK && i < arg_count; i++)
+    status = read_audit(args[i], suggestion, &error);
+  if (status == JP_OK) {
+    BUFFER_LITERAL(&out,
+                   "# What clients have used, by jpeer policy suggest. Review it before it is enforced.\n");
+    if (policy_suggestion_write(suggestion, &out) == 0)
+      fputs("jpeer policy suggest: no client has used a member: nothing will be allowed\n", stderr);
+    if (out.failed)
+      status = jp_fail_memory(&error, NULL);
+  }
+  if (status == JP_OK)
+    fwrite(out.data, 1, out.len, stdout);
+  buffer_fini(&out);
+  policy_suggestion_destroy(suggestion);
+  return status == JP_OK ? EXIT_GOOD : print_error(" suggest", &error, EXIT_RUN_TIME);
+}
+
 static bool is_help(size_t arg_count, char *const *args)
 {
   return arg_count > 0 && (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0);
@@ -220,8 +356,9 @@ static bool is_help(size_t arg_count, char *const *args)
 
 int subcommand_policy(char *const *args, size_t arg_count)
 {
-  bool is_help_on_check = arg_count > 0 && strcmp(args[0], "check") == 0 && is_help(arg_count - 1, args + 1);
-  if (is_help(arg_count, args) || is_help_on_check) {
+  bool is_help_on_one = arg_count > 0 && (strcmp(args[0], "check") == 0 || strcmp(args[0], "suggest") == 0) &&
+                        is_help(arg_count - 1, args + 1);
+  if (is_help(arg_count, args) || is_help_on_one) {
     print_help(stdout);
     return EXIT_GOOD;
   }
@@ -229,6 +366,8 @@ int subcommand_policy(char *const *args, size_t arg_count)
     return check_file(args + 1, arg_count - 1);
   if (arg_count > 0 && strcmp(args[0], "explain") == 0)
     return explain_member(args + 1, arg_count - 1);
+  if (arg_count > 0 && strcmp(args[0], "suggest") == 0)
+    return suggest_policy(args + 1, arg_count - 1);
   print_help(stderr);
   return EXIT_USAGE;
 }

@@ -87,6 +87,8 @@ static enum jp_status read_ring_size(const struct option *option, const char *te
 
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
+static const char *const audit_on_error_words[] = {"serve", "stop", NULL};
+static const char *const policy_mode_words[] = {"enforce", "observe", NULL};
 static const char *const jvm_env_words[] = {"use", "ignore", NULL};
 static const char *const ready_words[] = {"now", "class-loaded", "main-returned", NULL};
 static const char *const on_disconnect_words[] = {"interrupt", "finish", NULL};
@@ -295,6 +297,45 @@ const struct option run_option_rows[] = {
      .read = policy_option_read_action,
      AT(default_action),
      .words = policy_option_actions},
+    {.names = {"--policy-mode"},
+     .variable = "JPEER_POLICY_MODE",
+     .takes = "enforce|observe",
+     .standard = "enforce",
+     .help =
+         "observe: allows everything that the presets allow, and logs each member once that the policy would "
+         "deny; on loopback and Unix sockets only",
+     .read = option_read_word,
+     AT(policy_mode),
+     .words = policy_mode_words},
+
+    {.group = "The audit:",
+     .names = {"--audit"},
+     .variable = "JPEER_AUDIT",
+     .takes = "PATH",
+     .help =
+         "writes a line of JSON for each operation, connection and refusal to this file (mode 0600), before "
+         "the answer leaves; the file is opened anew after it was moved or removed",
+     .read = option_read_text,
+     AT(audit.path)},
+    {.names = {"--audit-starts"},
+     .variable = "JPEER_AUDIT_STARTS",
+     .help = "a line at the start of every call of a member, too, not only of those that last a second",
+     .read = option_read_switch,
+     AT(audit.has_starts)},
+    {.names = {"--audit-values"},
+     .variable = "JPEER_AUDIT_VALUES",
+     .help = "the lines have the values of arguments and the messages of errors",
+     .read = option_read_switch,
+     AT(audit.has_values)},
+    {.names = {"--audit-on-error"},
+     .variable = "JPEER_AUDIT_ON_ERROR",
+     .takes = "serve|stop",
+     .standard = "serve",
+     .help = "while no line can be written, for example because the disk is full: serve all the same, or "
+             "refuse operations",
+     .read = option_read_word,
+     AT(audit_on_error),
+     .words = audit_on_error_words},
 
     {.group = "The peer:",
      .names = {"-n", "--name"},

@@ -171,6 +171,35 @@ static enum jp_status check_curve(bool has_ports, bool has_principals, struct jp
   return JP_OK;
 }
 
+/* A policy that is only observed allows everything that presets do not deny. */
+static enum jp_status check_policy_mode(const struct run_options *options, struct jp_error *error)
+{
+  const char *remote = endpoints_find_remote(&options->json);
+  if (remote == NULL)
+    remote = endpoints_find_remote(&options->zmq);
+  if (options->policy_mode != POLICY_OBSERVED || remote == NULL)
+    return JP_OK;
+  return jp_fail(
+      error, JP_INVALID,
+      "--policy-mode observe is for loopback addresses and Unix sockets only: whoever reaches %s could "
+      "use everything that the presets allow",
+      remote);
+}
+
+static enum jp_status check_audit(const struct run_options *options, struct jp_error *error)
+{
+  const struct audit_config *audit = &options->audit;
+  const char *given = audit->has_starts                             ? "--audit-starts"
+                      : audit->has_values                           ? "--audit-values"
+                      : options->audit_on_error == (int)AUDIT_STOPS ? "--audit-on-error"
+                                                                    : NULL;
+  if (audit->path == NULL && given != NULL)
+    return jp_fail(error, JP_INVALID, "%s needs --audit", given);
+  if (audit->path != NULL && (audit->path[0] == '\0' || strcmp(audit->path, "-") == 0))
+    return jp_fail(error, JP_INVALID, "--audit takes the path of a file");
+  return JP_OK;
+}
+
 /* Checks the rules between options, and sets defaults that depend on others. */
 static enum jp_status check_rules(struct run_options *options, struct jp_error *error)
 {
@@ -205,6 +234,10 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
                               endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq) ||
                                   endpoints_have_socket(&options->metrics),
                               has_principals, net, error);
+  if (status == JP_OK)
+    status = check_policy_mode(options, error);
+  if (status == JP_OK)
+    status = check_audit(options, error);
   if (status != JP_OK)
     return status;
   status = check_limits(net, error);

@@ -7,6 +7,7 @@
  * Texts are borrowed from the arguments and the environment, so that a struct run_options is valid as long as
  * the arguments and the environment. It owns the texts from argument files. Main's thread.
  */
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -17,6 +18,9 @@
 #include "rpc/peer.h"
 
 enum ready_when { READY_NOW, READY_CLASS_LOADED, READY_MAIN_RETURNED };
+
+/* Whether what a policy does not allow is denied. */
+enum policy_mode { POLICY_ENFORCED, POLICY_OBSERVED };
 
 /* What happens to the variables of the environment that give the JVM options. */
 enum jvm_env { JVM_ENV_USE, JVM_ENV_IGNORE };
@@ -74,10 +78,13 @@ struct run_options {
   int log_level;  /* enum log_level */
   int log_format; /* enum log_format */
   const char *log_file;
-  int jvm_env;        /* enum jvm_env */
-  int ready_when;     /* enum ready_when */
-  int default_action; /* enum policy_action */
-  int stop_on_eof;    /* a descriptor; -1: none */
+  struct audit_config audit; /* on_error is set from audit_on_error */
+  int audit_on_error;        /* enum audit_on_error */
+  int policy_mode;           /* enum policy_mode */
+  int jvm_env;               /* enum jvm_env */
+  int ready_when;            /* enum ready_when */
+  int default_action;        /* enum policy_action */
+  int stop_on_eof;           /* a descriptor; -1: none */
   bool insecure_listen;
   bool as_service;
   bool fx_thread;

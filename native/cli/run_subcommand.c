@@ -1,4 +1,5 @@
 /* `jpeer run` starts options, policy, sockets, peer and JVM. Cheap steps that often fail come first. */
+#include "audit/audit.h"
 #include "base/log.h"
 #include "base/runtime_folder.h"
 #include "classfile/catalog.h"
@@ -12,6 +13,7 @@
 #include "cli/run_options.h"
 #include "cli/subcommands.h"
 #include "jni/jvm.h"
+#include "judge/uses.h"
 #include "net/server.h"
 #include "policy/policy_source.h"
 #include "principal/principals.h"
@@ -69,7 +71,8 @@ static struct policy_config make_policy_config(const struct run_options *options
                                 .allow = options->allow,
                                 .idempotent = options->idempotent,
                                 .withheld = options->compat_pal ? RPC_COMPAT_WITHHELD : NULL,
-                                .default_action = (enum policy_action)options->default_action};
+                                .default_action = (enum policy_action)options->default_action,
+                                .observes = options->policy_mode == POLICY_OBSERVED};
 }
 
 static enum jp_status load_policy(struct run *run, struct jp_error *error)
@@ -232,6 +235,17 @@ static void reload_files(void *context)
 
 enum { LOG_FINISH_MS = 500 }; /* for lines that a slow reader of stderr has not read */
 
+static void audit_end(int status)
+{
+  struct buffer line;
+  if (!audit_is_on())
+    return;
+  audit_line_begin(&line, "ended");
+  audit_line_number(&line, "status", status);
+  (void)audit_line_end(&line);
+  audit_settle();
+}
+
 /* Runtime.halt and a second signal end the process without a drain. */
 static void end_process(void *context, int status)
 {
@@ -240,6 +254,7 @@ static void end_process(void *context, int status)
   ready_withdraw(&run->ready);
   fflush(stderr);
   log_debug("the process ends with status %d", status);
+  audit_end(status);
   log_finish(LOG_FINISH_MS);
 }
 
@@ -346,6 +361,31 @@ static int become_java(struct run *run, struct jp_error *error)
   return EXIT_RUN_TIME;
 }
 
+static enum jp_status begin_audit(const struct run *run, struct jp_error *error)
+{
+  struct audit_config config = run->options.audit;
+  struct buffer line;
+  char uuid[UUID_TEXT_LENGTH + 1];
+  config.on_error = (enum audit_on_error)run->options.audit_on_error;
+  if (config.path == NULL)
+    return JP_OK;
+  enum jp_status status = audit_open(&config, error);
+  if (status != JP_OK) {
+    jp_error_prefix(error, "--audit");
+    return status;
+  }
+  audit_set_reopened(uses_write_again);
+  uuid_format(&run->uuid, uuid);
+  audit_line_begin(&line, "begun");
+  audit_line_text(&line, "name", text_of(run->options.name));
+  audit_line_text(&line, "uuid", text_of(uuid));
+  audit_line_text(&line, "version", TEXT(JPEER_VERSION));
+  audit_line_number(&line, "pid", getpid());
+  (void)audit_line_end(&line);
+  audit_settle();
+  return JP_OK;
+}
+
 static int run_peer(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
@@ -355,6 +395,8 @@ static int run_peer(struct run *run, struct jp_error *error)
   else
     uuid_random(&run->uuid);
   choose_presence(run);
+  if (begin_audit(run, error) != JP_OK)
+    return EXIT_RUN_TIME;
   if (load_policy(run, error) != JP_OK)
     return EXIT_USAGE;
   enum jp_status status = JP_OK;

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/primitives.h"
+#include "judge/uses.h"
 #include "op/type.h"
 #include "op/value_classes.h"
 
@@ -131,6 +132,21 @@ enum jp_status judge_deny(const struct judge *judge, struct text class_name, str
   return JP_DENIED;
 }
 
+static enum jp_status deny(const struct judge *judge, struct policy_verdict verdict, struct text class_name,
+                           struct text member, struct arena *arena, struct outcome *denied)
+{
+  judge->names->denial = verdict;
+  judge->names->has_denial = true;
+  return judge_deny(judge, class_name, member, arena, denied);
+}
+
+static void note_use(const struct judge *judge, const struct policy_query *query,
+                     struct policy_verdict verdict)
+{
+  if (uses_are_noted(judge->policy))
+    uses_note(judge->policy, query, verdict);
+}
+
 bool judge_may_ask_object(const struct operation *operation)
 {
   return operation->kind == OP_CALL && operation->loader == 0 &&
@@ -197,7 +213,7 @@ enum jp_status judge_names(const struct judge *judge, const struct operation *op
       }
       if (verdict.log)
         log_verdict(judge, operation_names[operation->kind], type.name, operation->member, verdict);
-      return judge_deny(judge, type.name, operation->member, arena, denied);
+      return deny(judge, verdict, type.name, operation->member, arena, denied);
     }
   }
   remember_names(judge, operation->type, operation->member, question, hash);
@@ -215,12 +231,22 @@ enum jp_status judge_class(const struct judge *judge, const struct operation *op
     outcome_fail(denied, arena, FAILURE_INVALID_PARAMS, NULL, "%s", error.text);
     return status;
   }
-  if (type.base != 'L' || policy_check_class(judge->policy, judge->policy_channel, USED_MEMBERS, type.name,
-                                             &verdict) == POLICY_EARLY_ASK)
+  if (type.base != 'L')
     return JP_OK;
+  if (policy_check_class(judge->policy, judge->policy_channel, USED_MEMBERS, type.name, &verdict) ==
+      POLICY_EARLY_ASK) {
+    /* A rule that allows a class to be named also allows it to be described. */
+    const struct policy_query named = {.channel = judge->policy_channel,
+                                       .category = POLICY_FIELD_GET,
+                                       .visibility = POLICY_PUBLIC,
+                                       .class_name = type.name,
+                                       .member_name = TEXT("class")};
+    note_use(judge, &named, verdict);
+    return JP_OK;
+  }
   if (verdict.log)
     log_verdict(judge, "describe", type.name, TEXT("*"), verdict);
-  return judge_deny(judge, type.name, TEXT_ABSENT, arena, denied);
+  return deny(judge, verdict, type.name, TEXT_ABSENT, arena, denied);
 }
 
 static enum policy_category category_of(enum op_kind operation, enum op_member_kind kind)
@@ -307,7 +333,13 @@ struct policy_verdict judge_evaluate(const struct judge *judge, enum op_kind ope
   }
   if (other.allow)
     other = check_holders(judge, query, member);
-  return other.allow ? verdict : other;
+  return other.allow && !other.observed ? verdict : other;
+}
+
+/* True if the verdict would allow, too, if the policy did not only observe. */
+static bool is_enforced(struct policy_verdict verdict)
+{
+  return verdict.allow && !verdict.observed;
 }
 
 bool judge_may_ask_supertype(const struct judge *judge, enum op_kind operation,
@@ -315,13 +347,14 @@ bool judge_may_ask_supertype(const struct judge *judge, enum op_kind operation,
 {
   struct policy_query query = query_of(judge, operation, member);
   return operation == OP_CALL &&
-         check_object(judge, query, member->declaring_class, member->modifiers).allow &&
-         check_holders(judge, query, member).allow;
+         is_enforced(check_object(judge, query, member->declaring_class, member->modifiers)) &&
+         is_enforced(check_holders(judge, query, member));
 }
 
 bool judge_spares(const struct judge *judge, const struct judged_member *member)
 {
-  return check_object(judge, query_of(judge, OP_CALL, member), member->named_class, member->modifiers).allow;
+  return is_enforced(
+      check_object(judge, query_of(judge, OP_CALL, member), member->named_class, member->modifiers));
 }
 
 /* ---- kept verdicts ---- */
@@ -338,7 +371,36 @@ bool judge_recall(const struct judge *judge, enum op_kind operation, const struc
   uint64_t kept = member->verdicts[judge_verdict_place(judge->channel, generation)];
   unsigned bits = (unsigned)(kept >> shift_of(operation));
   *allowed = (bits & JUDGE_ALLOW) != 0;
-  return kept >> JUDGE_SHIFT == generation && (bits & JUDGE_KNOWN) != 0 && (bits & JUDGE_LOG) == 0;
+  if (kept >> JUDGE_SHIFT != generation || (bits & JUDGE_KNOWN) == 0 || (bits & JUDGE_LOG) != 0)
+    return false;
+  if (!*allowed) {
+    judge->names->denial = judge_kept_verdict(judge, operation, member->verdicts);
+    judge->names->has_denial = true;
+  }
+  return true;
+}
+
+/* A reason has half a word: for reading below, for writing above. */
+enum { REASON_BITS = 32 };
+static const uint32_t reason_is_observed = UINT32_C(1) << 31;
+
+static void keep_reason(uint64_t *kept, enum op_kind operation, struct policy_verdict verdict)
+{
+  const uint64_t reason = verdict.reason | (verdict.observed ? reason_is_observed : 0);
+  const unsigned shift = operation == OP_PUT ? REASON_BITS : 0;
+  *kept = (*kept & ~((uint64_t)UINT32_MAX << shift)) | reason << shift;
+}
+
+struct policy_verdict judge_kept_verdict(const struct judge *judge, enum op_kind operation,
+                                         const uint64_t *verdicts)
+{
+  const size_t place = judge_verdict_place(judge->channel, policy_generation(judge->policy));
+  const unsigned bits = (unsigned)(verdicts[place] >> shift_of(operation));
+  const uint32_t kept =
+      (uint32_t)(verdicts[JUDGE_VERDICTS + place] >> (operation == OP_PUT ? REASON_BITS : 0));
+  return (struct policy_verdict){.allow = (bits & JUDGE_ALLOW) != 0,
+                                 .observed = (kept & reason_is_observed) != 0,
+                                 .reason = kept & ~reason_is_observed};
 }
 
 /* wants_log: the verdict on another part of the operation was logged, so the operation must be judged again
@@ -355,9 +417,17 @@ static enum jp_status conclude(const struct judge *judge, enum op_kind operation
     *kept = generation << JUDGE_SHIFT;
   *kept |= (uint64_t)(JUDGE_KNOWN | (verdict.allow ? JUDGE_ALLOW : 0) | (log ? JUDGE_LOG : 0))
            << shift_of(operation);
+  keep_reason(kept + JUDGE_VERDICTS, operation, verdict);
   if (verdict.log)
     log_verdict_by(judge, operation_names[operation], member->named_class, by, member->member, verdict);
-  return verdict.allow ? JP_OK : judge_deny(judge, member->named_class, member->member, arena, denied);
+  if (!verdict.allow)
+    return deny(judge, verdict, member->named_class, member->member, arena, denied);
+  struct policy_query used = query_of(judge, operation, member);
+  if (by.data != NULL)
+    used.class_name = by;
+  if (has_class(used.class_name) && !member->is_value)
+    note_use(judge, &used, verdict);
+  return JP_OK;
 }
 
 enum jp_status judge_conclude(const struct judge *judge, enum op_kind operation,
@@ -403,7 +473,10 @@ enum jp_status judge_collection(const struct judge *judge, struct arena *arena, 
   struct policy_verdict verdict = policy_check(judge->policy, &query);
   if (verdict.log)
     log_verdict(judge, operation_names[OP_CALL], query.class_name, query.member_name, verdict);
-  return verdict.allow ? JP_OK : judge_deny(judge, query.class_name, query.member_name, arena, denied);
+  if (!verdict.allow)
+    return deny(judge, verdict, query.class_name, query.member_name, arena, denied);
+  note_use(judge, &query, verdict);
+  return JP_OK;
 }
 
 /* ---- names in arguments ---- */
@@ -434,7 +507,11 @@ static enum jp_status ask_public(const struct judge *judge, enum policy_category
   } else if (verdict.allow) {
     remember_names(judge, class_name, name, question, hash);
   }
-  return verdict.allow ? JP_OK : judge_deny(judge, class_name, name, arena, denied);
+  if (!verdict.allow)
+    return deny(judge, verdict, class_name, name, arena, denied);
+  if (!is_value)
+    note_use(judge, &query, verdict);
+  return JP_OK;
 }
 
 static enum jp_status ask_type(const struct judge *judge, struct text class_name, bool *logged,
@@ -531,7 +608,7 @@ enum jp_status judge_interface(const struct judge *judge, struct text name, stru
     return JP_OK;
   if (verdict.log)
     log_verdict(judge, "callback", name, TEXT("*"), verdict);
-  return judge_deny(judge, name, TEXT_ABSENT, arena, denied);
+  return deny(judge, verdict, name, TEXT_ABSENT, arena, denied);
 }
 
 enum jp_status judge_callback(const struct judge *judge, const struct judged_member *method,
@@ -546,12 +623,23 @@ enum jp_status judge_callback(const struct judge *judge, const struct judged_mem
   if (verdict.allow && !text_equal(method->declaring_class, method->named_class)) {
     query.class_name = method->declaring_class;
     struct policy_verdict other = policy_check_other(judge->policy, &query);
-    if (!other.allow)
+    if (!other.allow || other.observed)
       verdict = other;
   }
   if (verdict.log)
     log_verdict(judge, "callback", method->named_class, method->member, verdict);
-  return verdict.allow ? JP_OK : judge_deny(judge, method->named_class, method->member, arena, denied);
+  if (!verdict.allow)
+    return deny(judge, verdict, method->named_class, method->member, arena, denied);
+  query.class_name = method->named_class;
+  note_use(judge, &query, verdict);
+  return JP_OK;
+}
+
+void judge_note_reading(const struct judge *judge, enum op_kind operation, const struct judged_member *member)
+{
+  const struct policy_query query = query_of(judge, operation, member);
+  if (uses_are_noted(judge->policy) && !member->is_value && has_class(query.class_name))
+    uses_note(judge->policy, &query, judge_evaluate(judge, operation, member));
 }
 
 bool judge_knows_overloads(const struct judge *judge, struct text class_name, struct text member)

@@ -23,7 +23,8 @@ enum {
   JUDGE_NAMES_KEPT = 128,
   JUDGE_NAMES_TEXT = 208,
   JUDGE_POLICIES = 4, /* words of a channel: each principal may have a policy of its own */
-  JUDGE_VERDICTS = OP_CHANNELS * JUDGE_POLICIES
+  JUDGE_VERDICTS = OP_CHANNELS * JUDGE_POLICIES,
+  JUDGE_WORDS = 2 * JUDGE_VERDICTS /* the verdicts, then their reasons */
 };
 
 /* Names that the policy did not deny when it was last asked: one slot for each hash. Each thread has its own,
@@ -38,6 +39,11 @@ struct judge_names {
     bool used;
     char text[JUDGE_NAMES_TEXT]; /* class, then member */
   } entries[JUDGE_NAMES_KEPT];
+  /* For the audit, which clears them: the last denial, and the verdict of a call that was run without an outcome. */
+  struct policy_verdict denial;
+  struct policy_verdict allowance;
+  bool has_denial;
+  bool has_allowance;
 };
 
 /* Made by judge_make. All that it points to is borrowed. */
@@ -91,7 +97,7 @@ struct judged_member {
    * members by which a result by value is read (judge_allows), and by judge_filling: never for a member that an
    * operation names. */
   bool is_value;
-  /* JUDGE_VERDICTS words that belong to the resolved member and start as 0: judge_member, judge_recall, judge_conclude
+  /* JUDGE_WORDS words that belong to the resolved member and start as 0: judge_member, judge_recall, judge_conclude
    * and judge_filling keep verdicts there. They are dropped with the member, and no other combination of named class,
    * member, kind and runtime class shares them. NULL for all other functions. */
   uint64_t *verdicts;
@@ -164,6 +170,10 @@ static inline bool judge_has_allowed(const struct judge *judge, enum op_kind ope
   return kept >> JUDGE_SHIFT == generation && (bits & JUDGE_ALLOW) != 0 && (bits & JUDGE_LOG) == 0;
 }
 
+/* The kept verdict, which exists. */
+struct policy_verdict judge_kept_verdict(const struct judge *judge, enum op_kind operation,
+                                         const uint64_t *verdicts);
+
 /* Judges the operation's member before its class is initialised. Must follow judge_operation: its verdicts on
  * the arguments are kept together with the verdict on the member. Use it for a member without an object, or
  * if no supertype of the object matters. */
@@ -202,6 +212,19 @@ static inline bool judge_allows(const struct judge *judge, enum op_kind operatio
 {
   return judge_evaluate(judge, operation, member).allow;
 }
+
+/* judge_allows of a policy that is only observed (--policy-mode observe): true if the policy would allow it, too, if it were
+ * enforced. */
+static inline bool judge_enforces(const struct judge *judge, enum op_kind operation,
+                                  const struct judged_member *member)
+{
+  const struct policy_verdict verdict = judge_evaluate(judge, operation, member);
+  return verdict.allow && !verdict.observed;
+}
+
+/* Notes that the member is used without being the member of an operation: by reading a result by value (judge/uses.h). */
+void judge_note_reading(const struct judge *judge, enum op_kind operation,
+                        const struct judged_member *member);
 
 /* judge_note_overloads remembers for a while that the policy denies no overload of the name;
  * judge_knows_overloads is true during that time. */

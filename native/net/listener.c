@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/admission/connection_audit.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -146,6 +147,9 @@ static void refuse_client(struct listener *listener, int fd, const struct admiss
                   admission_has_others(listener->admission)
                       ? "--allow-user, --allow-group and --socket-group do not admit that user"
                       : "only the peer's own user may use it");
+  struct rpc_address address = rpc_address_of_user(client->user);
+  address.process = (uint32_t)client->process;
+  connection_audit_refusal(0, &address, "the user may not use this peer");
   char reason[96];
   monitor_count_refusal(listener->table->limits.monitor, METRICS_REFUSAL_NOT_ADMITTED);
   snprintf(reason, sizeof reason, "user %u may not use this peer", client->user);
@@ -168,6 +172,7 @@ static void accept_unix_client(struct listener *listener, int fd)
     return;
   }
   struct rpc_address address = rpc_address_of_user(client.user);
+  address.process = (uint32_t)client.process;
   connection_table_accept(listener->table, fd, listener->protocol, &address, NULL);
 }
 

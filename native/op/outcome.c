@@ -30,6 +30,7 @@ enum jp_status outcome_fail_error(struct outcome *outcome, struct arena *arena, 
 {
   bool is_internal = error->status == JP_NO_MEMORY || error->status == JP_INTERNAL;
   outcome_fail(outcome, arena, is_internal ? FAILURE_INTERNAL : FAILURE_SERVER, NULL, "%s", error->text);
+  outcome->is_limit = error->status == JP_LIMIT;
   return error->status;
 }
 

@@ -78,6 +78,7 @@ struct outcome {
   struct text throwable_type; /* data NULL: none */
   struct text status;         /* of a metadata query: "UNSUPPORTED", "ERROR"; data NULL: none */
   struct text reason;         /* a word by which a program recognises the failure: "stale"; data NULL: none */
+  bool is_limit;              /* FAILURE_SERVER: a limit is reached */
   bool is_unknown_ref;        /* FAILURE_SERVER: a ref to delete is unknown */
   bool lacks_instance;        /* FAILURE_INVALID_PARAMS: an instance member, without an instance */
   bool is_ambiguous;          /* FAILURE_NOT_FOUND: several loaders have a class of the name */

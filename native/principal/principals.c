@@ -1,5 +1,6 @@
 #include "principal/principals.h"
 
+#include "audit/audit.h"
 #include "base/log.h"
 
 #include <openssl/crypto.h>
@@ -346,11 +347,13 @@ static void reload_and_log(void *context)
   struct jp_error error = {0};
   if (principals_reload(principals, &error) != JP_OK) {
     log_error("Failed to reload the principals: %s", error.text);
+    audit_reload("principals", principals->config.file, &error);
     return;
   }
   if (principals->config.policy.file != NULL)
     policy_source_log_reload(principals->config.base);
   log_info("principals reloaded: %s", principals->config.file);
+  audit_reload("principals", principals->config.file, NULL);
 }
 
 enum jp_status principals_watch_start(struct principals *principals, int64_t interval_ms,

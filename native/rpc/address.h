@@ -7,17 +7,25 @@
  * An IPv4 address is four bytes, even if it was received as an IPv4-mapped IPv6 address. An IPv6 address is
  * its first eight bytes, because a client usually has a network of that size. The address of a client of a
  * Unix socket is its user: a byte 0 and the number. No bytes: the client has no address. All clients without
- * an address share one limit.
+ * an address share one limit. What is compared is bytes, up to length; the rest is for the audit alone.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { RPC_ADDRESS_MAX = 8, RPC_ADDRESS_IPV4 = 4, RPC_ADDRESS_USER = 5, RPC_ADDRESS_IPV6 = 8 };
+enum {
+  RPC_ADDRESS_MAX = 8,
+  RPC_ADDRESS_IPV4 = 4,
+  RPC_ADDRESS_USER = 5,
+  RPC_ADDRESS_IPV6 = 8,
+  RPC_ADDRESS_HOST = 8
+};
 
 struct rpc_address {
   uint8_t length;
   uint8_t bytes[RPC_ADDRESS_MAX];
+  uint8_t host[RPC_ADDRESS_HOST]; /* of an IPv6 address: the bytes after its network */
+  uint32_t process;               /* of a client of a Unix socket; 0: not known */
 };
 
 static inline struct rpc_address rpc_address_of_user(uint32_t user)

@@ -1,6 +1,7 @@
 #include "rpc/call_watch.h"
 
 #include "base/clock.h"
+#include "rpc/operation_audit.h"
 #include "rpc/peer_state.h"
 #include "json/writer.h"
 
@@ -51,7 +52,7 @@ void rpc_call_fail(enum rpc_call_cause cause, struct arena *arena, struct outcom
       [RPC_CALL_TIMED_OUT] = {TEXT("timeout"),
                               "the call lasted longer than its timeout, and was interrupted"},
       [RPC_CALL_CANCELLED] = {TEXT("cancelled"), "the call was cancelled"},
-      [RPC_CALL_LEFT] = {TEXT("cancelled"), "the client has left"},
+      [RPC_CALL_LEFT] = {TEXT("left"), "the client has left"},
   };
   outcome_fail(outcome, arena, FAILURE_SERVER, NULL, "%s", endings[cause].message);
   outcome->reason = endings[cause].reason;
@@ -194,6 +195,12 @@ void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *hel
   struct rpc_call_watch *watch = &held->watch;
   char member[MEMBER_NAME_MAX];
   char name[THREAD_NAME_MAX];
+  if (audit_is_on() && !audit_switches.has_starts) {
+    const bool is_reached = atomic_load_explicit(&watch->is_reached, memory_order_acquire);
+    watch->started =
+        operation_audit_start(watch->client, watch->operation, is_reached ? watch->reached : NULL);
+    watch->is_marked = true;
+  }
   if (!watch->is_elsewhere && watch->given.name == NULL) {
     write_name(watch, member, sizeof member);
     text_format(name, sizeof name, "%s session %" PRIu64 " %s", watch->own_name, watch->client->number,

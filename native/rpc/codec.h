@@ -92,7 +92,7 @@ struct rpc_codec {
   void *(*worker_create)(void);
   void (*worker_destroy)(void *state);
 
-  /* --- messages; context is the service's --- */
+  /* --- messages; context is the service's. client: the sender, for the audit; NULL: not known --- */
 
   /* True if the first bytes can only belong to this form. NULL: the codec accepts all messages that no other
    * codec recognizes. Any thread. */
@@ -108,8 +108,8 @@ struct rpc_codec {
                            struct rpc_stream *stream);
   /* Answers the message if this is possible without Java. True: the message was answered, because it was a
    * single ping. Any thread, no worker. */
-  bool (*serve_without_worker)(void *context, struct text message, struct buffer *out,
-                               enum rpc_served *served);
+  bool (*serve_without_worker)(void *context, const struct rpc_client *client, struct text message,
+                               struct buffer *out, enum rpc_served *served);
   /* Called while another message of the client is being served. Answers the message if it need not wait.
    * True: it was answered, because it was a single `control share_session` or `control cancel`. False: the
    * message waits for its turn, and nothing was written. Any thread, no worker, while the client is open;
@@ -128,22 +128,25 @@ struct rpc_codec {
    * longest timeout of its requests (options.timeout, and call-timeout for a call of a member). 0: a request
    * has no timeout, or the bytes are no message. Any thread. NULL if answer_ended is NULL. */
   int64_t (*find_timeout)(void *context, struct text message);
-  /* Answers every request of the message with the error of a call that was ended (rpc_service.end_call). Any
-   * thread. answer_ended NULL: the message is answered when its thread returns. */
-  enum rpc_served (*answer_ended)(void *context, struct text message, enum rpc_call_cause cause,
-                                  struct buffer *out);
+  /* Answers every request of the message with the error of a call that was ended (rpc_service.end_call). is_served: a
+   * thread serves the message, and has not returned. Any thread. answer_ended NULL: the message is answered when its
+   * thread returns. */
+  enum rpc_served (*answer_ended)(void *context, const struct rpc_client *client, struct text message,
+                                  enum rpc_call_cause cause, bool is_served, struct buffer *out);
   /* The lane of a message. Any thread, no worker. NULL: RPC_LANE_ALL. */
   enum rpc_lane (*lane)(void *context, struct text message);
   /* Answers every request of the message with an error of this text ("busy: ...", "the peer is shutting
    * down"). Any thread, no worker. */
-  enum rpc_served (*refuse)(void *context, struct text message, const char *reason, struct buffer *out);
+  enum rpc_served (*refuse)(void *context, const struct rpc_client *client, struct text message,
+                            const char *reason, struct buffer *out);
   /* The same with the error of a denial: the sender may not use the peer. NULL: as `refuse`. */
-  enum rpc_served (*deny)(void *context, struct text message, const char *reason, struct buffer *out);
+  enum rpc_served (*deny)(void *context, const struct rpc_client *client, struct text message,
+                          const char *reason, struct buffer *out);
   /* Appends an error with this text as the answer to input that could not be read as a message. beginning:
    * the part of the message that was received. The error has the id of the message if `beginning` contains
    * it. Any thread. */
-  void (*reject)(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
-                 struct buffer *out);
+  void (*reject)(void *context, const struct rpc_client *client, enum rpc_rejection rejection,
+                 struct text beginning, const char *reason, struct buffer *out);
 
   const struct rpc_http_facts *http; /* NULL: HTTP does not carry this form */
   /* The form's messages of callbacks (rpc/callbacks/callback_form.h); NULL: the form has no callbacks. */

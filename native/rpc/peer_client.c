@@ -137,6 +137,7 @@ enum jp_status rpc_client_open(void *context, const struct rpc_client_info *info
   (*client)->channel = info->channel; /* the spare client may be of another channel of single messages */
   (*client)->only_safe = info->only_safe;
   (*client)->proof = info->proof;
+  (*client)->connection_number = info->connection_number;
   (*client)->maker.address = info->address;
   (*client)->calls = 0;
   (*client)->number = number;
@@ -248,6 +249,7 @@ struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
                               .principal = principal_retain(client->principal),
                               .proof = client->proof,
                               .number = client->number,
+                              .connection_number = client->connection_number,
                               .epoch = client->epoch,
                               .key = client->key,
                               .session = atomic_load(&client->session),

@@ -68,10 +68,11 @@ struct rpc_client {
       is_parted; /* its thread is lost, its request was answered, and another client has replaced it */
   struct principal *principal; /* whose client it is: held, except by a nested one. NULL: owner */
   struct principal_proof proof;
-  bool is_stale;             /* its message is meant for another epoch: no request of it runs */
-  uint64_t number;           /* unique in the life of the peer */
-  uint64_t epoch;            /* of the name of its session; 0: not computed yet */
-  struct op_session_key key; /* empty: no other client shares the session */
+  bool is_stale;              /* its message is meant for another epoch: no request of it runs */
+  uint64_t number;            /* unique in the life of the peer */
+  uint64_t connection_number; /* of rpc_client_info */
+  uint64_t epoch;             /* of the name of its session; 0: not computed yet */
+  struct op_session_key key;  /* empty: no other client shares the session */
   /* Held; NULL until it is needed. May be made by a thread that does not serve the client
    * (rpc_client_hold_session). */
   struct rpc_session *_Atomic session;

@@ -11,6 +11,7 @@
 #include "rpc/callbacks/callbacks.h"
 #include "rpc/channel.h"
 #include "rpc/control.h"
+#include "rpc/operation_audit.h"
 #include "rpc/peer_state.h"
 
 enum { REFS_KEPT = 1024 };
@@ -27,6 +28,7 @@ void rpc_runner_init(struct rpc_runner *runner, struct rpc_peer *peer, struct jv
 void rpc_runner_fini(struct rpc_runner *runner)
 {
   policy_destroy(runner->policy);
+  buffer_fini(&runner->audit_line);
   arena_fini(&runner->arena);
   jvm_stored_fini(&runner->stored);
 }
@@ -253,6 +255,10 @@ static void execute_operation(struct rpc_run *run, struct outcome *outcome)
   reached->is_field = target.facts.kind == OP_MEMBER_FIELD || target.facts.kind == OP_MEMBER_STATIC_FIELD;
   reached->modifiers = target.facts.modifiers;
   reached->resolved = target.resolved;
+  if (audit_is_on()) {
+    reached->has_verdict = true;
+    reached->verdict = judge_kept_verdict(&run->judge, request->operation->kind, target.facts.verdicts);
+  }
   rpc_call_reach(run->runner->watch);
   jvm_invoke(request, &target, outcome);
 }
@@ -346,12 +352,18 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   bool returns_throwable = operation->returns_throwable && !run->request.drops_result;
   if (returns_throwable)
     jvm_throwable_keep(runner->thread);
+  if (audit_switches.has_starts)
+    run->started = operation_audit_start(run->client, operation, NULL);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client, executor != NULL);
   if (executor == NULL)
     execute_operation(run, outcome);
   else
     execute_on(executor, run, outcome);
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
+  if (audit_is_on() && runner->watch != NULL && runner->watch->started != 0) {
+    run->started = runner->watch->started;
+    runner->watch->started = 0;
+  }
   principal_leave(principal, PRINCIPAL_CALLS);
   if (cause != RPC_CALL_RETURNS)
     rpc_call_fail(cause, run->request.arena, outcome);
@@ -476,6 +488,7 @@ void rpc_run_init(struct rpc_run *run, struct rpc_runner *runner, struct rpc_cli
   run->guest = NULL;
   run->stored_before = runner->stored.count;
   run->reached = (struct rpc_reached_member){.is_field = false};
+  run->started = 0;
   run->result = (struct jvm_result){.object = NULL};
 }
 
@@ -487,6 +500,7 @@ void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_r
     run->guest_id = *session;
   run->stored_before = run->runner->stored.count;
   run->reached = (struct rpc_reached_member){0};
+  run->started = 0;
 }
 
 void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)

@@ -35,6 +35,8 @@ struct rpc_reached_member {
   /* the class of the instance, if the operation does not name a class; otherwise data NULL */
   struct text implied_type;
   struct resolved_member *resolved; /* of struct jvm_target; NULL: none was reached */
+  bool has_verdict;                 /* for the audit alone: the verdict is known */
+  struct policy_verdict verdict;
 };
 
 struct rpc_runner {
@@ -50,6 +52,8 @@ struct rpc_runner {
   /* of the thread's requests; NULL: they count in the peer's, which threads share */
   struct rpc_request_counts *counts;
   struct op_session_key guest_key; /* of the session that the request names */
+  struct buffer audit_line;        /* used while a line of the audit is made */
+  int64_t audited_ns;              /* when the last operation ended, for the audit (clock_now_ns) */
 };
 
 /* The runner is all zero. */
@@ -88,6 +92,7 @@ struct rpc_run {
   struct jvm_result result; /* kept until the request ends */
   struct judge judge;       /* of the operation in flight */
   struct operation named;   /* replaces an operation that names no class */
+  uint64_t started;         /* the number of the audit's line at the start of the call; 0: none */
 };
 
 /* answer_max: bytes that an answer may have; 0: any number. */

@@ -99,6 +99,7 @@ struct rpc_client_info {
   struct rpc_worker *worker;
   const struct rpc_push *push; /* NULL: the client receives only answers */
   void *connection;            /* for push->open */
+  uint64_t connection_number;  /* for the audit; 0: it comes over no connection */
 };
 
 enum rpc_received {

@@ -59,9 +59,9 @@ FUZZ_TARGET(bytes)
   struct buffer out;
   buffer_init(&out);
   answer_request(bytes, &out);
-  require(rpc_codecs[RPC_CODEC_COLFER]->refuse(NULL, bytes, "busy", &out) == RPC_REPLY);
+  require(rpc_codecs[RPC_CODEC_COLFER]->refuse(NULL, NULL, bytes, "busy", &out) == RPC_REPLY);
   require_answer(&out);
-  rpc_codecs[RPC_CODEC_COLFER]->reject(NULL, RPC_REJECT_INVALID, bytes, "too long", &out);
+  rpc_codecs[RPC_CODEC_COLFER]->reject(NULL, NULL, RPC_REJECT_INVALID, bytes, "too long", &out);
   require_answer(&out);
   buffer_fini(&out);
 }

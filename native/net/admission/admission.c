@@ -77,10 +77,10 @@ bool admission_identify(int fd, struct admission_client *client)
 {
   struct ucred found;
   socklen_t size = sizeof found;
-  *client = (struct admission_client){(uid_t)-1, (gid_t)-1};
+  *client = (struct admission_client){(uid_t)-1, (gid_t)-1, 0};
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &size) != 0)
     return false;
-  *client = (struct admission_client){found.uid, found.gid};
+  *client = (struct admission_client){found.uid, found.gid, found.pid};
   return true;
 }
 

@@ -26,6 +26,7 @@ struct admission {
 struct admission_client {
   uid_t user; /* (uid_t)-1: unknown */
   gid_t group;
+  pid_t process; /* 0: unknown */
 };
 
 static inline bool admission_has_others(const struct admission *admission)
@@ -37,7 +38,7 @@ static inline bool admission_has_others(const struct admission *admission)
  * supplementary groups (SO_PEERCRED, SO_PEERGROUPS). Sets *client. */
 bool admission_admits(const struct admission *admission, int fd, struct admission_client *client);
 
-/* The same two facts, of any process. False: they are not known. */
+/* The same facts, of any process. False: they are not known. */
 bool admission_identify(int fd, struct admission_client *client);
 /* All groups of the process at the other end of a connected Unix socket; the caller frees them. NULL: they cannot be read. */
 gid_t *admission_read_groups(int fd, size_t *count);

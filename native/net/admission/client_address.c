@@ -20,7 +20,9 @@ static struct rpc_address make_v6_address(const struct in6_addr *v6)
 {
   if (IN6_IS_ADDR_V4MAPPED(v6))
     return make_address(v6->s6_addr + MAPPED_PREFIX, sizeof(struct in_addr));
-  return make_address(v6->s6_addr, NETWORK_BYTES);
+  struct rpc_address address = make_address(v6->s6_addr, NETWORK_BYTES);
+  memcpy(address.host, v6->s6_addr + NETWORK_BYTES, sizeof address.host);
+  return address;
 }
 
 struct rpc_address client_address_of_socket(const struct sockaddr_storage *socket)
@@ -45,15 +47,20 @@ static struct rpc_address read_unix_client(const char *text)
 {
   enum { NUMBERS = 3, DIGITS_MAX = 10 };
   const char *at = text + strlen(text);
+  const char *process = NULL;
   for (int i = 0; i < NUMBERS; i++) {
     const char *end = at;
     while (at > text && at[-1] >= '0' && at[-1] <= '9')
       at--;
     if (at == end || end - at > DIGITS_MAX || at == text || at[-1] != ':')
       return (struct rpc_address){0};
+    if (i == 0)
+      process = at;
     at--;
   }
-  return rpc_address_of_user((uint32_t)strtoul(at + 1, NULL, 10));
+  struct rpc_address address = rpc_address_of_user((uint32_t)strtoul(at + 1, NULL, 10));
+  address.process = (uint32_t)strtoul(process, NULL, 10);
+  return address;
 }
 
 struct rpc_address client_address_of_text(const char *text)

@@ -1,8 +1,10 @@
 #include "net/connection/connection.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/admission/connection_audit.h"
 #include "net/admission/wrong_evidence.h"
 #include "net/connection/connection_collect.h"
 #include "net/connection/connection_duplex.h"
@@ -225,6 +227,8 @@ void connection_flush(struct connection *connection)
     connection_break(connection);
     return;
   }
+  if (connection_unsent(connection) > 0)
+    audit_settle(); /* before the answers leave */
   if (connection->tls != NULL)
     send_encrypted(connection);
   else if (connection->protocol->carrier == NULL)
@@ -255,6 +259,8 @@ static void linger_unshaken(struct connection *connection, const struct jp_error
                     client_address_write(&connection->address, address), error->text);
   if (error->status == JP_DENIED)
     monitor_count_refusal(connection->limits->monitor, METRICS_REFUSAL_WRONG_EVIDENCE);
+  if (error->status != JP_CLOSED)
+    connection_audit_refusal(connection->number, &connection->address, error->text);
   /* The alert has been sent, so only later refusals to the address can be delayed. */
   if (error->status == JP_DENIED && connection->limits->wrong_evidence != NULL)
     (void)wrong_evidence_count(connection->limits->wrong_evidence, &connection->address, true,
@@ -502,7 +508,8 @@ void connection_reject_too_long(const struct connection *connection, struct text
   monitor_count_refusal(connection->limits->monitor, METRICS_REFUSAL_TOO_LONG);
   snprintf(reason, sizeof reason, TOO_LONG, connection->limits->message_max);
   connection_codec(connection)
-      ->reject(connection_service(connection)->context, RPC_REJECT_INVALID, beginning, reason, answer);
+      ->reject(connection_service(connection)->context, connection->client, RPC_REJECT_INVALID, beginning,
+               reason, answer);
 }
 
 /* Answers a message that is too long, without the service. */
@@ -979,6 +986,7 @@ static void close_now(struct connection *connection, struct crew_member *member)
   if (connection->duplex != NULL)
     connection_duplex_detach(connection);
   connection_close_client(connection, member, NULL);
+  connection_audit_end(connection->number, &connection->address, connection->principal.principal);
   connection_leave_principal(connection);
   discard_input(connection);
   connection->out_sent = connection->out.len = 0;
@@ -1051,6 +1059,7 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
   }
   borrow_buffers(connection, member);
   enum step last = run_turn(connection, member);
+  audit_settle(); /* for requests without an answer */
   if (last != STEP_LOST)
     finish_turn(connection, member, last);
 }
@@ -1135,9 +1144,9 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
     connection->duplex->is_closed = true;
   enum rpc_served served = RPC_NO_REPLY;
   if (!was_answered)
-    served =
-        connection_codec(connection)
-            ->refuse(service->context, connection_served_message(connection), CREW_SHUTTING_DOWN, answer);
+    served = connection_codec(connection)
+                 ->refuse(service->context, connection->client, connection_served_message(connection),
+                          CREW_SHUTTING_DOWN, answer);
   connection->protocol->write_last_reply(connection, served, buffer_text(answer));
   connection_flush(connection);
   if (connection_unsent(connection) == 0)
@@ -1151,8 +1160,8 @@ static bool answer_for_owner(struct connection *connection, enum rpc_call_cause 
 {
   const struct connection_protocol *protocol = connection->protocol;
   enum rpc_served served = connection_codec(connection)
-                               ->answer_ended(connection_service(connection)->context,
-                                              connection_served_message(connection), cause, answer);
+                               ->answer_ended(connection_service(connection)->context, connection->client,
+                                              connection_served_message(connection), cause, true, answer);
   if (served == RPC_NO_REPLY)
     return true;
   if (answer->failed)

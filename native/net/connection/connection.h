@@ -206,6 +206,7 @@ struct connection {
 
   struct rpc_client *client;
   struct rpc_address address; /* the client's */
+  uint64_t number;            /* unique in the life of the table; for the audit */
   struct connection_principal principal;
   struct connection_stream *stream; /* an answer that is still being made; NULL: none */
   /* Exists from the client's first callback on, and while input is read ahead. The owner writes it; in call,

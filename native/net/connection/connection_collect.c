@@ -166,7 +166,8 @@ static void refuse_message(struct connection *connection, struct text message, b
   if (is_too_long)
     connection_reject_too_long(connection, message, &answer);
   else
-    served = connection_codec(connection)->refuse(service->context, message, reason, &answer);
+    served =
+        connection_codec(connection)->refuse(service->context, connection->client, message, reason, &answer);
   service->refused(service->context, connection->client, message);
   if (served == RPC_NO_REPLY)
     buffer_clear(&answer);
@@ -277,7 +278,8 @@ static void answer_unserved(struct connection *connection, struct text message, 
   struct buffer answer;
   buffer_init(&answer);
   enum rpc_served served =
-      connection_codec(connection)->answer_ended(service->context, message, cause, &answer);
+      connection_codec(connection)
+          ->answer_ended(service->context, connection->client, message, cause, false, &answer);
   service->refused(service->context, connection->client, message);
   if (served == RPC_NO_REPLY)
     buffer_clear(&answer);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/admission/connection_audit.h"
 #include "net/connection/connection_duplex.h"
 #include "net/connection/connection_principal.h"
 
@@ -140,6 +141,7 @@ static void reset_connection(struct connection *connection, int fd,
   connection->awaits_event = connection->is_due = false;
   connection->pinned_events = 0;
   connection->address = *address;
+  connection->number = atomic_fetch_add(&connection->table->numbers, 1) + 1;
   atomic_store_explicit(&connection->licence.is_valid, false, memory_order_relaxed);
   connection->licence.is_slow = false;
   connection->fd = fd;
@@ -194,6 +196,8 @@ void connection_table_accept(struct connection_table *table, int fd,
     connection_set_state(connection, CONNECTION_ARMED);
     atomic_store(connection->deadline_ms, connection->began_ms + table->limits.header_timeout_ms);
   }
+  if (status == JP_OK) /* under the lock: no line of the connection precedes it */
+    connection_audit_begin(connection->number, address, credentials != NULL);
   pthread_mutex_unlock(&connection->lock);
   if (status == JP_OK)
     return;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/admission/connection_audit.h"
 #include "net/admission/wrong_evidence.h"
 #include "net/connection/connection_duplex.h"
 #include "net/connection/connection_principal.h"
@@ -109,6 +110,7 @@ static enum step refuse_evidence(struct connection *connection, enum principal_r
                                           refusal != PRINCIPAL_NOT_KNOWN, now_ms);
   log_warn_rarely("a request of %s is refused: %s", client_address_write(&connection->address, address),
                   error->text);
+  connection_audit_refusal(connection->number, &connection->address, error->text);
   if (delay_ms == 0)
     return write_unauthorized(connection, refusal);
   state_of(connection)->refusal = refusal;
@@ -155,7 +157,8 @@ static void cut_request(struct connection *connection, const char *reason, struc
   }
   const struct rpc_service *service = connection_service(connection);
   buffer_clear(answer);
-  connection_codec(connection)->reject(service->context, RPC_REJECT_OVERLOADED, TEXT_ABSENT, reason, answer);
+  connection_codec(connection)
+      ->reject(service->context, connection->client, RPC_REJECT_OVERLOADED, TEXT_ABSENT, reason, answer);
   state_of(connection)->terms.mode.keeps_alive = false;
   write_reply(connection, 503, buffer_text(answer), NULL);
 }
@@ -177,7 +180,8 @@ static enum jp_status open_client(struct connection *connection, struct rpc_work
                                  .principal = connection->principal.principal,
                                  .proof = connection->principal.proof,
                                  .only_safe = state->is_get,
-                                 .worker = worker};
+                                 .worker = worker,
+                                 .connection_number = connection->number};
   if (state->terms.has_peer_id) {
     uuid_format(&state->terms.peer_id, text);
     info.peer_id = text_of(text);
@@ -488,8 +492,9 @@ static enum step refuse_message(struct connection *connection, struct buffer *an
   const struct rpc_service *service = connection_service(connection);
   connection->has_message = false;
   buffer_clear(answer);
-  enum rpc_served served = connection_codec(connection)
-                               ->refuse(service->context, buffer_text(&connection->message), reason, answer);
+  enum rpc_served served =
+      connection_codec(connection)
+          ->refuse(service->context, connection->client, buffer_text(&connection->message), reason, answer);
   if (served != RPC_NO_REPLY)
     write_served(connection, crew_served_as(served), buffer_text(answer), NULL);
   else

@@ -1,5 +1,6 @@
 #include "net/shm/shm_protocol.h"
 
+#include "audit/audit.h"
 #include "net/connection/connection.h"
 #include "net/connection/long_message.h"
 #include "ring/region.h"
@@ -90,6 +91,8 @@ static bool has_unconsumed(const struct connection *connection)
 
 static void publish_written(struct connection *connection)
 {
+  if (connection->unpublished > 0)
+    audit_settle();
   connection->unpublished = 0;
   if (ring_writer_publish(&state_of(connection)->out))
     notify_client(connection);

@@ -1,5 +1,6 @@
 #include "net/tls/tls_credentials.h"
 
+#include "audit/audit.h"
 #include "base/buffer.h"
 #include "base/file_watch.h"
 #include "base/log.h"
@@ -311,6 +312,7 @@ static void load_again(void *state)
   SSL_CTX *made = NULL;
   if (make_context(&credentials->files, &made, &error) != JP_OK) {
     log_error("Failed to reload the TLS files, and the old ones stay: %s", error.text);
+    audit_reload("tls", credentials->files.certificate, &error);
     return;
   }
   pthread_mutex_lock(&credentials->lock);
@@ -319,6 +321,7 @@ static void load_again(void *state)
   pthread_mutex_unlock(&credentials->lock);
   SSL_CTX_free(old);
   log_info("TLS files reloaded: %s", credentials->files.certificate);
+  audit_reload("tls", credentials->files.certificate, NULL);
 }
 
 static const char *const *list_files(void *state)

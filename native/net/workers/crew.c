@@ -1188,7 +1188,8 @@ static enum crew_served refuse_message(struct crew *crew, const struct crew_mess
                                        enum metrics_refusal why, const char *reason, struct buffer *out)
 {
   atomic_fetch_add_explicit(&crew->refusals[why], 1, memory_order_relaxed);
-  return crew_served_as(message->codec->refuse(crew->service->context, message->text, reason, out));
+  return crew_served_as(
+      message->codec->refuse(crew->service->context, message->client, message->text, reason, out));
 }
 
 /* Called by the watcher. */
@@ -1197,7 +1198,7 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
 {
   const struct rpc_service *service = crew->service;
   enum rpc_served served;
-  if (message->codec->serve_without_worker(service->context, message->text, out, &served))
+  if (message->codec->serve_without_worker(service->context, message->client, message->text, out, &served))
     return crew_served_as(served);
   /* A message of a lane is never refused as busy, because the lane's thread always becomes free. */
   const enum rpc_lane lane = find_lane(crew, message);

@@ -1,6 +1,7 @@
 /* Identities: the table of routing ids, and each identity's requests and answers. */
 #include "net/zeromq/zeromq_state.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -393,6 +394,7 @@ static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer 
 void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
   struct zeromq_router *zeromq = identity->zeromq;
+  audit_settle();
   int failure = EAGAIN; /* an answer after a held answer is held, too */
   if (zeromq->socket == NULL)
     failure = ENOTSOCK;

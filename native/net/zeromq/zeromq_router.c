@@ -1,8 +1,10 @@
 #include "net/zeromq/zeromq_router.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/admission/connection_audit.h"
 #include "net/zeromq/zeromq_keys.h"
 #include "net/zeromq/zeromq_state.h"
 
@@ -189,12 +191,12 @@ static struct text get_payload(struct zeromq_pending *pending)
 }
 
 /* False: the message has no answer, because it is a notification. */
-static bool write_refusal(const struct rpc_service *service, struct zeromq_pending *pending,
-                          const char *reason, struct buffer *out)
+static bool write_refusal(const struct rpc_service *service, const struct rpc_client *client,
+                          struct zeromq_pending *pending, const char *reason, struct buffer *out)
 {
   struct text message = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
-  return codec->refuse(service->context, message, reason, out) != RPC_NO_REPLY;
+  return codec->refuse(service->context, client, message, reason, out) != RPC_NO_REPLY;
 }
 
 static void describe_fault(const struct rpc_service *service, const struct zeromq_router *zeromq,
@@ -205,16 +207,16 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, beginning);
   switch (pending->fault) {
   case ZEROMQ_MULTI_PART:
-    codec->reject(service->context, RPC_REJECT_INVALID, beginning,
+    codec->reject(service->context, NULL, RPC_REJECT_INVALID, beginning,
                   "The payload has more than one frame: a message is one", out);
     return;
   case ZEROMQ_TOO_LONG:
     snprintf(reason, sizeof reason, "The message passes the limit message-max of %zu bytes",
              zeromq->config.message_max);
-    codec->reject(service->context, RPC_REJECT_INVALID, beginning, reason, out);
+    codec->reject(service->context, NULL, RPC_REJECT_INVALID, beginning, reason, out);
     return;
   default:
-    codec->reject(service->context, RPC_REJECT_UNREADABLE, beginning, "The message is empty", out);
+    codec->reject(service->context, NULL, RPC_REJECT_UNREADABLE, beginning, "The message is empty", out);
     return;
   }
 }
@@ -289,8 +291,9 @@ static bool find_principal(struct zeromq_router *zeromq, struct zeromq_pending *
                                                     ? METRICS_REFUSAL_NO_EVIDENCE
                                                     : METRICS_REFUSAL_WRONG_EVIDENCE);
   log_warn_rarely("a request over ZeroMQ is refused: %s", reason);
-  enum rpc_served denied = codec->deny == NULL ? codec->refuse(service->context, message, reason, out)
-                                               : codec->deny(service->context, message, reason, out);
+  connection_audit_refusal(0, &sender->address, reason);
+  enum rpc_served denied = codec->deny == NULL ? codec->refuse(service->context, NULL, message, reason, out)
+                                               : codec->deny(service->context, NULL, message, reason, out);
   *served = denied == RPC_NO_REPLY ? CREW_NO_REPLY : CREW_REPLY;
   return false;
 }
@@ -327,7 +330,7 @@ static bool open_client(struct zeromq_identity *identity, struct zeromq_pending 
     return true;
   turn->client = NULL;
   monitor_count_refusal(identity->zeromq->config.monitor, METRICS_REFUSAL_LIMIT);
-  bool replied = write_refusal(service, pending, error.text, out);
+  bool replied = write_refusal(service, NULL, pending, error.text, out);
   *served = replied ? CREW_REPLY : CREW_NO_REPLY;
   return false;
 }
@@ -382,7 +385,7 @@ static void answer_refused(struct zeromq_router *zeromq, const struct receive_ba
       snprintf(reason, sizeof reason,
                "too many requests are waiting for this client (zmq-pending-max is %zu)",
                zeromq->config.pending_max);
-    replied = write_refusal(service, pending, reason, &bytes);
+    replied = write_refusal(service, NULL, pending, reason, &bytes);
   }
   zeromq_make_answer(&pending->answer, &bytes, pending->delimiter);
   buffer_fini(&bytes);
@@ -519,6 +522,7 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
     if (is_lost && client.client != NULL)
       crew_drop_answer(member, client.client);
   }
+  audit_settle(); /* for requests without an answer */
   close_client(identity, member, &client);
   buffer_clear(&answer);
   scratch_return(&member->scratch, SCRATCH_ANSWER, &answer);
@@ -570,7 +574,7 @@ static const struct rpc_codec *find_codec(const struct zeromq_router *zeromq, st
 
 /* Answers a request of the identity with the error of a call that was ended. Under the lock. */
 static enum ended_answer send_ended(struct zeromq_identity *identity, struct zeromq_pending *pending,
-                                    enum rpc_call_cause cause)
+                                    enum rpc_call_cause cause, bool is_served)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   const struct text message = get_payload(pending);
@@ -579,7 +583,8 @@ static enum ended_answer send_ended(struct zeromq_identity *identity, struct zer
   if (codec->answer_ended == NULL)
     return ENDED_ANSWER_NONE;
   const bool has_answer =
-      codec->answer_ended(service->context, message, cause, &bytes) != RPC_NO_REPLY || pending->delimiter;
+      codec->answer_ended(service->context, NULL, message, cause, is_served, &bytes) != RPC_NO_REPLY ||
+      pending->delimiter;
   enum ended_answer sent = bytes.failed ? ENDED_ANSWER_FAILED : ENDED_ANSWER_NONE;
   if (!bytes.failed && has_answer) {
     struct zeromq_answer answer; /* not pending->answer, which the thread of the turn may be writing now */
@@ -700,7 +705,7 @@ static int64_t answer_due(struct zeromq_identity *identity, size_t *read, bool *
         compute_expiry(identity->zeromq, pending);
     }
     if (!is_done && pending->expires_ms <= now_ms)
-      is_done = send_ended(identity, pending, pending->cause) != ENDED_ANSWER_FAILED;
+      is_done = send_ended(identity, pending, pending->cause, false) != ENDED_ANSWER_FAILED;
     if (is_done) {
       zeromq_pending_destroy(identity->zeromq, zeromq_identity_pop_after(identity, before));
       *has_sent = true;
@@ -752,7 +757,7 @@ static bool answer_ended(struct crew_source *source, struct crew_member *member,
       rpc_codec_is_batch(find_codec(zeromq, identity->first), get_payload(identity->first))) {
     is_done = false;
   } else if (may_answer) {
-    const enum ended_answer sent = send_ended(identity, identity->first, cause);
+    const enum ended_answer sent = send_ended(identity, identity->first, cause, true);
     is_done = sent != ENDED_ANSWER_FAILED;
     if (sent == ENDED_ANSWER_SENT)
       zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_REFUSED);
@@ -1057,7 +1062,7 @@ static void refuse_pending(struct zeromq_identity *identity, struct zeromq_pendi
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
   struct buffer bytes = {0};
-  bool replied = write_refusal(service, pending, reason, &bytes);
+  bool replied = write_refusal(service, NULL, pending, reason, &bytes);
   if (replied || pending->delimiter) {
     struct zeromq_answer answer; /* not pending->answer, which the thread of the turn may be writing now */
     zeromq_make_answer(&answer, &bytes, pending->delimiter);

@@ -4,6 +4,7 @@
 #include "base/curve_keys.h"
 #include "base/log.h"
 #include "net/admission/client_address.h"
+#include "net/admission/connection_audit.h"
 #include "net/monitor/monitor.h"
 
 #include <errno.h>
@@ -124,6 +125,7 @@ static void refuse_key(struct zeromq_zap *zap, const struct envelope *envelope, 
   monitor_count_refusal(zap->monitor, METRICS_REFUSAL_WRONG_EVIDENCE);
   log_warn_rarely("a ZeroMQ client at %s is refused: no principal lists its CURVE key %s",
                   client_address_write(&client, text), key);
+  connection_audit_refusal(0, &client, principal_refusal_reason(PRINCIPAL_WRONG_CURVE_KEY));
   if (delay_ms == 0) {
     send_refusal(zap, envelope);
     return;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "judge/judge.h"
 #include "rpc/callbacks/callbacks_state.h"
+#include "rpc/operation_audit.h"
 #include "rpc/values/value_read.h"
 
 #include <stdarg.h>
@@ -334,6 +335,7 @@ static enum jp_status open_call(struct rpc_callbacks *giver, const struct jvm_ca
     return status;
   }
   atomic_fetch_add(&callbacks->peer->callback_calls, 1);
+  made->begun_ns = audit_is_on() ? clock_now_ns() : 0;
   enter_thread(made);
   *call = made;
   return JP_OK;
@@ -665,6 +667,7 @@ static enum jp_status take_answer(struct rpc_callback_call *call, const struct j
   enum jp_status status = callbacks->codec->callbacks->read_answer(buffer_text(&call->answer), &rules,
                                                                    request->arena, answer, outcome);
   call->was_read = status == JP_OK;
+  call->has_thrown = call->was_read && answer->is_error;
   if (status != JP_OK || answer->is_error)
     return status;
   return judge_value(&call->judge, &answer->value, request->arena, outcome);
@@ -723,11 +726,44 @@ static struct call_duties leave_calls(struct rpc_callbacks *callbacks, struct rp
   return duties;
 }
 
+static const char *find_ending_word(const struct rpc_callback_call *call)
+{
+  static const char *const endings[] = {
+      [CALLBACK_GOES_ON] = "interrupted", [CALLBACK_CLIENT_GONE] = "left",
+      [CALLBACK_STOPPED] = "stopped",     [CALLBACK_SESSION_DELETED] = "session deleted",
+      [CALLBACK_TIMED_OUT] = "timeout",   [CALLBACK_ANSWER_TOO_LONG] = "limit",
+      [CALLBACK_NO_MEMORY] = "internal",  [CALLBACK_ANSWER_FAULTY] = "invalid",
+  };
+  if (call->state == RPC_CALL_ANSWERED)
+    return call->has_thrown ? "exception" : call->was_read ? "ok" : "invalid";
+  if (call->number == 0 && call->is_sent)
+    return "ok";
+  return endings[call->ending];
+}
+
+static void audit_call(struct rpc_callback_call *call)
+{
+  struct buffer line;
+  struct rpc_client client;
+  if (!audit_is_on())
+    return;
+  callbacks_fill_client(call->callbacks, &client);
+  audit_line_begin(&line, "callback");
+  operation_audit_client(&line, &client);
+  audit_line_name(&line, "member", call->method->interface, call->method->name);
+  if (call->number == 0)
+    audit_line_true(&line, "notification");
+  audit_line_number(&line, "us", (clock_now_ns() - call->begun_ns) / 1000);
+  audit_line_text(&line, "outcome", text_of(find_ending_word(call)));
+  (void)audit_line_end(&line);
+}
+
 static void close_call(struct rpc_callback_call *call)
 {
   struct rpc_callbacks *callbacks = call->callbacks;
   release_unreceived(call); /* the session cannot end before leave_calls */
   struct call_duties duties = leave_calls(callbacks, call);
+  audit_call(call);
   callback_inbox_refuse(call->thread, callbacks, call->number);
   if (call->is_sent && call->number != 0)
     callbacks->push->settle(callbacks->duplex, call->worker);

@@ -4,6 +4,7 @@
  */
 #include "rpc/callbacks/callback_incoming.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "rpc/callbacks/callbacks_state.h"
@@ -122,12 +123,28 @@ static void push_error(struct rpc_callbacks *callbacks, enum rpc_served served, 
     (void)push_answer(callbacks, out);
 }
 
+void callbacks_fill_client(struct rpc_callbacks *callbacks, struct rpc_client *client)
+{
+  *client = (struct rpc_client){.channel = callbacks->channel,
+                                .principal = callbacks->maker.principal,
+                                .proof = callbacks->proof,
+                                .key = callbacks->key,
+                                .session = callbacks->session,
+                                .maker = callbacks->maker,
+                                .push = callbacks->push,
+                                .process = callbacks->process,
+                                .number = callbacks->process->client,
+                                .callbacks = callbacks};
+}
+
 /* Answers the requests of a message with an error. */
 static void refuse_message(struct rpc_callbacks *callbacks, struct text message, const char *reason,
                            struct buffer *out)
 {
   buffer_clear(out);
-  push_error(callbacks, callbacks->codec->refuse(callbacks->peer, message, reason, out), out);
+  struct rpc_client client;
+  callbacks_fill_client(callbacks, &client);
+  push_error(callbacks, callbacks->codec->refuse(callbacks->peer, &client, message, reason, out), out);
 }
 
 void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number)
@@ -136,11 +153,14 @@ void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks 
   struct buffer out;
   if (number == 0)
     return;
+  struct rpc_client client;
+  callbacks_fill_client(callbacks, &client);
   buffer_init(&out);
   while ((message = remove_message_of(thread, callbacks, number)) != NULL) {
     struct text text = buffer_text(&message->text);
     buffer_clear(&out);
-    push_error(callbacks, callbacks->codec->callbacks->refuse_nested(callbacks->peer, text, &out), &out);
+    push_error(callbacks, callbacks->codec->callbacks->refuse_nested(callbacks->peer, &client, text, &out),
+               &out);
     rpc_callbacks_count_unread(callbacks, text);
     free_message(message);
   }
@@ -191,28 +211,20 @@ static void send_answer(const struct nested_serving *serving, struct rpc_client 
                    "the answer is longer than there is room for (send-buffer-max)", &nested->out);
 }
 
-/* Run by jvm_thread_run; argument: a struct nested_serving. Uses a client struct of its own, because the
- * client struct of the outer requests may be in use. */
+/* Run by jvm_thread_run; argument: a struct nested_serving. */
 static void run_serving(void *argument)
 {
   const struct nested_serving *serving = argument;
   struct rpc_callbacks *callbacks = serving->message->callbacks;
   struct nested_worker *nested = serving->nested;
-  struct rpc_client client = {.channel = callbacks->channel,
-                              .principal = callbacks->maker.principal,
-                              .proof = callbacks->proof,
-                              .key = callbacks->key,
-                              .session = callbacks->session,
-                              .maker = callbacks->maker,
-                              .push = callbacks->push,
-                              .process = callbacks->process,
-                              .number = callbacks->process->client,
-                              .callbacks = callbacks};
+  struct rpc_client client;
+  callbacks_fill_client(callbacks, &client);
   nested->worker.within = serving->message->number;
   enum rpc_served served =
       callbacks->codec->serve(callbacks->peer, &nested->worker, &client, buffer_text(&serving->message->text),
                               &nested->out, callbacks->push->reply_max(callbacks->duplex), NULL);
   nested->worker.within = 0;
+  audit_settle();
   end_serving(serving->inbox, serving->message);
   if (served != RPC_NO_REPLY)
     send_answer(serving, &client);
@@ -304,7 +316,10 @@ static void answer_cancelled(struct callback_message *message)
   const struct text text = buffer_text(&message->text);
   struct buffer out;
   buffer_init(&out);
-  push_error(callbacks, callbacks->codec->answer_ended(callbacks->peer, text, RPC_CALL_CANCELLED, &out),
+  struct rpc_client client;
+  callbacks_fill_client(callbacks, &client);
+  push_error(callbacks,
+             callbacks->codec->answer_ended(callbacks->peer, &client, text, RPC_CALL_CANCELLED, false, &out),
              &out);
   rpc_callbacks_count_unread(callbacks, text);
   buffer_fini(&out);
@@ -482,8 +497,10 @@ static bool has_waiting(struct rpc_callbacks *callbacks)
 static void refuse_faulty(struct rpc_callbacks *callbacks, struct text message, struct buffer *answer)
 {
   const struct rpc_callback_form *form = callbacks->codec->callbacks;
+  struct rpc_client client;
+  callbacks_fill_client(callbacks, &client);
   form->find_faulty(message, callbacks->peer->config.limits.max_depth, end_call, callbacks);
-  if (form->refuse_faulty(callbacks->peer, message, answer) == RPC_NO_REPLY)
+  if (form->refuse_faulty(callbacks->peer, &client, message, answer) == RPC_NO_REPLY)
     buffer_clear(answer);
   rpc_callbacks_count_unread(callbacks, message);
 }
@@ -539,11 +556,13 @@ static void queue_nested(struct rpc_callbacks *callbacks, uint64_t number, struc
   enum kept kept = keep_nested(callbacks, number, message);
   if (kept == KEPT)
     return;
+  struct rpc_client client;
+  callbacks_fill_client(callbacks, &client);
   struct text text = buffer_text(message);
-  enum rpc_served served =
-      kept == KEPT_NOT
-          ? codec->callbacks->refuse_nested(callbacks->peer, text, answer)
-          : codec->refuse(callbacks->peer, text, kept == KEPT_TOO_LONG ? full : "out of memory", answer);
+  enum rpc_served served = kept == KEPT_NOT
+                               ? codec->callbacks->refuse_nested(callbacks->peer, &client, text, answer)
+                               : codec->refuse(callbacks->peer, &client, text,
+                                               kept == KEPT_TOO_LONG ? full : "out of memory", answer);
   if (served == RPC_NO_REPLY)
     buffer_clear(answer);
   rpc_callbacks_count_unread(callbacks, text);

@@ -258,12 +258,20 @@ struct rpc_callback_call {
   bool is_sent;
   struct buffer message;    /* the message, if it has found no room */
   struct jvm_stored stored; /* the refs that the arguments of the call name */
+  int64_t begun_ns;         /* clock_now_ns */
+  bool has_thrown;          /* the answer is an error */
   bool was_read;            /* the whole answer was read; belongs to RPC_CALL_ANSWERED, but needs no lock */
   struct rpc_given given;   /* the callbacks that the answer gives */
   struct callback_thread *previous_thread; /* between enter and leave */
   struct nested_worker *nested;            /* likewise */
   struct judge judge;                      /* likewise */
 };
+
+/* ---- callback_incoming.c ---- */
+
+/* Fills a client struct of its own for a nested request, because the client struct of the outer requests may be in use.
+ * Borrows from the callbacks. */
+void callbacks_fill_client(struct rpc_callbacks *callbacks, struct rpc_client *client);
 
 /* ---- callbacks.c ---- */
 

@@ -8,6 +8,7 @@
 #include "rpc/colfer/known_messages.h"
 #include "rpc/compat.h"
 #include "rpc/control.h"
+#include "rpc/operation_audit.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,8 @@ struct serving {
   struct rpc_colfer_request request;
   struct operation operation;
   enum metrics_method method; /* for GET /metrics */
+  bool was_read;              /* `operation` is set */
+  int64_t begun_ns;           /* for the audit alone */
 };
 
 /* ---- the state of a worker ---- */
@@ -71,6 +74,8 @@ static void begin_serving(struct serving *serving, const struct known_call *call
                               .reply_max = call->reply_max,
                               .method = METRICS_METHOD_OTHER};
   rpc_run_init(&serving->run, call->runner, call->client, call->reply_max);
+  if (audit_is_on())
+    serving->begun_ns = operation_audit_begin(call->runner);
 }
 
 /* Frees the memory that a large message has used, after its answer is written. */
@@ -113,6 +118,16 @@ static void collect_body(struct serving *serving, struct outcome *outcome)
     outcome_fail(outcome, &serving->runner->arena, FAILURE_SERVER, NULL, "the metadata could not be read");
 }
 
+static void audit_end(const struct serving *serving, const struct outcome *outcome)
+{
+  const struct audited_operation ended = {.client = serving->run.client,
+                                          .run = &serving->run,
+                                          .operation = serving->was_read ? &serving->operation : NULL,
+                                          .begun_ns = serving->begun_ns};
+  operation_audit_end(&ended, outcome);
+}
+
+/* The end of each request that a worker serves. */
 static void write_answer(struct serving *serving, struct outcome *outcome)
 {
   struct rpc_colfer_answer answer = rpc_colfer_answer_to(&serving->request);
@@ -132,6 +147,8 @@ static void write_answer(struct serving *serving, struct outcome *outcome)
     rpc_colfer_answer_write(serving->out, outcome, &answer);
   }
   rpc_count_request(serving->runner, serving->method, rpc_metrics_outcome(outcome));
+  if (audit_is_on())
+    audit_end(serving, outcome);
 }
 
 /* ---- the request ---- */
@@ -158,7 +175,10 @@ static void run_request(struct serving *serving, struct outcome *outcome)
     return;
   bool may_name = rpc_channels[serving->run.client->channel].names_session_in_message;
   rpc_run_begin(&serving->run, is_named && may_name ? &session : NULL, false);
-  if (read_operation(serving, outcome) != JP_OK)
+  if (audit_is_on() && !operation_audit_admits(&serving->runner->arena, outcome))
+    return;
+  serving->was_read = read_operation(serving, outcome) == JP_OK;
+  if (!serving->was_read)
     return;
   serving->method = rpc_metrics_method(serving->operation.kind);
   rpc_run_operation(&serving->run, &serving->operation, outcome);
@@ -230,8 +250,21 @@ static void write_short_answer(struct buffer *out, const struct outcome *outcome
   rpc_colfer_answer_write(out, outcome, &answer);
 }
 
-static enum rpc_served answer_failure(struct text message, enum outcome_failure failure,
-                                      const char *class_name, const char *reason, struct buffer *out)
+/* event, reason: as in struct audited_operation. */
+static void audit_without_worker(const struct rpc_client *client, const struct operation *operation,
+                                 const char *event, const char *reason, const struct outcome *outcome)
+{
+  const struct audited_operation ended = {.client = client,
+                                          .operation = operation,
+                                          .event = event,
+                                          .reason = reason == NULL ? TEXT_ABSENT : text_of(reason)};
+  if (audit_is_on())
+    operation_audit_end(&ended, outcome);
+}
+
+static enum rpc_served answer_failure(const struct rpc_client *client, struct text message,
+                                      enum outcome_failure failure, const char *class_name,
+                                      const char *reason, struct buffer *out)
 {
   struct arena arena;
   struct rpc_colfer_request request;
@@ -240,23 +273,26 @@ static enum rpc_served answer_failure(struct text message, enum outcome_failure 
   if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
     outcome_fail(&outcome, &arena, failure, class_name, "%s", reason);
   write_short_answer(out, &outcome, &request, &arena);
+  if (outcome.failure == FAILURE_SERVER)
+    outcome.reason = TEXT("refused");
+  audit_without_worker(client, NULL, NULL, reason, &outcome);
   arena_fini(&arena);
   return RPC_REPLY;
 }
 
-static enum rpc_served refuse_message(void *context, struct text message, const char *reason,
-                                      struct buffer *out)
+static enum rpc_served refuse_message(void *context, const struct rpc_client *client, struct text message,
+                                      const char *reason, struct buffer *out)
 {
   (void)context;
-  return answer_failure(message, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException", reason,
-                        out);
+  return answer_failure(client, message, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException",
+                        reason, out);
 }
 
-static enum rpc_served deny_message(void *context, struct text message, const char *reason,
-                                    struct buffer *out)
+static enum rpc_served deny_message(void *context, const struct rpc_client *client, struct text message,
+                                    const char *reason, struct buffer *out)
 {
   (void)context;
-  return answer_failure(message, FAILURE_DENIED, NULL, reason, out);
+  return answer_failure(client, message, FAILURE_DENIED, NULL, reason, out);
 }
 
 static int64_t find_timeout(void *context, struct text message)
@@ -274,8 +310,8 @@ static int64_t find_timeout(void *context, struct text message)
   return calls_member ? peer->config.limits.call_timeout_ms : 0;
 }
 
-static enum rpc_served answer_ended(void *context, struct text message, enum rpc_call_cause cause,
-                                    struct buffer *out)
+static enum rpc_served answer_ended(void *context, const struct rpc_client *client, struct text message,
+                                    enum rpc_call_cause cause, bool is_served, struct buffer *out)
 {
   (void)context;
   struct arena arena;
@@ -284,13 +320,14 @@ static enum rpc_served answer_ended(void *context, struct text message, enum rpc
   arena_init(&arena);
   if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
     rpc_call_fail(cause, &arena, &outcome);
+  audit_without_worker(client, NULL, is_served ? "answered" : NULL, NULL, &outcome);
   write_short_answer(out, &outcome, &request, &arena);
   arena_fini(&arena);
   return RPC_REPLY;
 }
 
-static void reject_message(void *context, enum rpc_rejection rejection, struct text beginning,
-                           const char *reason, struct buffer *out)
+static void reject_message(void *context, const struct rpc_client *client, enum rpc_rejection rejection,
+                           struct text beginning, const char *reason, struct buffer *out)
 {
   (void)context, (void)rejection;
   struct arena arena;
@@ -301,6 +338,8 @@ static void reject_message(void *context, enum rpc_rejection rejection, struct t
   outcome_fail(&outcome, &arena, FAILURE_SERVER, "java.util.concurrent.RejectedExecutionException", "%s",
                reason);
   write_short_answer(out, &outcome, &request, &arena);
+  outcome.reason = TEXT("refused");
+  audit_without_worker(client, NULL, NULL, reason, &outcome);
   arena_fini(&arena);
 }
 
@@ -317,8 +356,8 @@ static bool is_ping(const struct rpc_peer *peer, const struct rpc_colfer_request
          op_control_methods[operation->command].needs_no_runner;
 }
 
-static bool serve_without_worker(void *context, struct text message, struct buffer *out,
-                                 enum rpc_served *served)
+static bool serve_without_worker(void *context, const struct rpc_client *client, struct text message,
+                                 struct buffer *out, enum rpc_served *served)
 {
   struct arena arena;
   struct rpc_colfer_request request;
@@ -331,7 +370,9 @@ static bool serve_without_worker(void *context, struct text message, struct buff
               is_ping(context, &request, &arena, &operation);
   if (done) {
     struct rpc_peer *peer = context;
-    rpc_control_run(NULL, &operation, &outcome);
+    if (!audit_is_on() || operation_audit_admits(&arena, &outcome))
+      rpc_control_run(NULL, &operation, &outcome);
+    audit_without_worker(client, &operation, NULL, NULL, &outcome);
     write_short_answer(out, &outcome, &request, &arena);
     rpc_count_shared(&peer->shared_counts, METRICS_METHOD_CONTROL, METRICS_OUTCOME_OK);
     *served = RPC_REPLY;

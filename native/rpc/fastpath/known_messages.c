@@ -106,6 +106,7 @@ struct known_message {
   struct reply_template reply;
   struct rpc_reached_member reached; /* its texts are in names */
   char names[NAMES_MAX];
+  struct audit_template audited;
 };
 
 /* The time at which a message that named the session last held the session, so that the session's TTL began
@@ -716,6 +717,8 @@ static bool run_framed(const struct known_message *message, struct jvm_objects *
   write_reply(&message->reply, rpc_colfer_ids_next(&call->own->ids).data, head->message_id, result,
               call->out);
   rpc_count_request(runner, rpc_metrics_method(message->body.operation.kind), METRICS_OUTCOME_OK);
+  if (audit_is_on())
+    operation_audit_end_known(&message->audited, runner, call->client);
   return true;
 }
 
@@ -763,6 +766,8 @@ bool known_messages_serve(struct known_messages *known, const struct known_call 
   if (message == NULL ||
       (call->reply_max > 0 &&
        find_reply_length_max(&message->reply, head.message_id.len) > call->reply_max) ||
+      (audit_is_on() && (head.peer_uuid.data != NULL ||
+                         !operation_audit_knows(&message->audited, call->runner, call->client))) ||
       !whole_number_path_is_allowed(&message->call, &message->body.operation, call->runner, call->client))
     return false;
   if (message->body.operation.has_instance)
@@ -835,7 +840,12 @@ static void keep_message(struct known_messages *known, const struct exec_head *h
       !copy_name(place, place->reached.class_name.len, &place->reached.member) ||
       !keep_reply(place, head->message_id, call, made)) {
     place->body.message_type = 0;
-  } else if (place != known->fitting) {
+    return;
+  }
+  if (audit_is_on())
+    operation_audit_keep(&place->audited, call->runner, call->client->channel, made->operation,
+                         jvm_whole_number_call_verdicts(call->runner->thread, java));
+  if (place != known->fitting) {
     known->last = known->oldest;
     known->oldest = (known->oldest + 1) % MESSAGES;
   }

@@ -570,6 +570,6 @@ bool rpc_fastpath_serve(struct rpc_cached_request *request, const struct rpc_cac
   struct rpc_written_answer written = {.member = NULL};
   bool has_answer = call->answer(call->context, request, NULL, &written);
   if (written.member != NULL)
-    whole_number_path_keep(&shape->path, call->runner->thread, &request->operation, &written);
+    whole_number_path_keep(&shape->path, call, &request->operation, &written);
   return has_answer;
 }

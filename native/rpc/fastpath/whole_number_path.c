@@ -56,16 +56,21 @@ static void write_answer(const struct answer_template *template, struct text id,
 
 /* ---- keeping and serving ---- */
 
-void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thread *thread,
+void whole_number_path_keep(struct whole_number_path *path, const struct rpc_cached_call *cached,
                             const struct operation *operation, const struct rpc_written_answer *written)
 {
   struct jvm_whole_number_call call;
-  if (!jvm_whole_number_call_keep(thread, written->member, operation, &call) ||
+  struct rpc_runner *runner = cached->runner;
+  if (!jvm_whole_number_call_keep(runner->thread, written->member, operation, &call) ||
       written->has_number != (call.result != 'V'))
     return;
   path->call.member = NULL;
-  if (fill_template(&path->answer, written))
-    path->call = call;
+  if (!fill_template(&path->answer, written))
+    return;
+  path->call = call;
+  if (audit_is_on())
+    operation_audit_keep(&path->audited, runner, cached->client->channel, operation,
+                         jvm_whole_number_call_verdicts(runner->thread, &call));
 }
 
 static bool has_room(const struct answer_template *template, size_t id_length, size_t reply_max)
@@ -83,13 +88,28 @@ bool whole_number_path_is_allowed(const struct jvm_whole_number_call *call, cons
   return verdicts != NULL && judge_has_allowed(&judge, operation->kind, verdicts);
 }
 
+/* For the audit's line about a call that has failed. */
+static void note_verdict(const struct jvm_whole_number_call *known, const struct rpc_cached_request *request,
+                         const struct rpc_cached_call *call)
+{
+  struct rpc_runner *runner = call->runner;
+  const uint64_t *verdicts = audit_is_on() ? jvm_whole_number_call_verdicts(runner->thread, known) : NULL;
+  if (verdicts == NULL)
+    return;
+  const struct judge judge = rpc_runner_judge(runner, call->client->channel, &call->client->key);
+  runner->names.allowance = judge_kept_verdict(&judge, request->operation.kind, verdicts);
+  runner->names.has_allowance = true;
+}
+
 /* Called before the request's frame is closed. The function is not inlined, because most calls do not need
  * its stack. */
 static __attribute__((noinline)) void answer_failed(const struct jvm_request *jvm,
+                                                    const struct whole_number_path *path,
                                                     struct rpc_cached_request *request,
                                                     const struct rpc_cached_call *call)
 {
   struct outcome failed;
+  note_verdict(&path->call, request, call);
   jvm_whole_number_call_fail(jvm, &failed);
   const enum rpc_call_cause cause = rpc_call_ended_by(call->runner->watch);
   if (cause != RPC_CALL_RETURNS)
@@ -100,10 +120,12 @@ static __attribute__((noinline)) void answer_failed(const struct jvm_request *jv
 /* Answers with the error of a call that was ended, for example by a timeout, although its member has
  * returned. */
 static __attribute__((noinline)) bool answer_ended(enum rpc_call_cause cause, const struct jvm_request *jvm,
+                                                   const struct whole_number_path *path,
                                                    struct rpc_cached_request *request,
                                                    const struct rpc_cached_call *call)
 {
   struct outcome failed;
+  note_verdict(&path->call, request, call);
   rpc_call_fail(cause, jvm->arena, &failed);
   call->client->calls++;
   (void)call->answer(call->context, request, &failed, NULL);
@@ -123,10 +145,10 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
   rpc_call_begin(runner->watch, &request->operation, NULL, call->client, false);
   enum jvm_whole_number ending = jvm_whole_number_call_run(&jvm, &path->call, &result);
   if (ending == JVM_WHOLE_NUMBER_THREW)
-    answer_failed(&jvm, request, call); /* before rpc_call_end, which may call the JVM */
+    answer_failed(&jvm, path, request, call); /* before rpc_call_end, which may call the JVM */
   enum rpc_call_cause cause = rpc_call_end(runner->watch, runner->thread);
   if (cause != RPC_CALL_RETURNS && ending != JVM_WHOLE_NUMBER_THREW)
-    return answer_ended(cause, &jvm, request, call);
+    return answer_ended(cause, &jvm, path, request, call);
   if (ending == JVM_WHOLE_NUMBER_UNFIT)
     return false;
   call->client->calls++;
@@ -134,6 +156,8 @@ static bool run_call(const struct whole_number_path *path, struct rpc_cached_req
     return true; /* answer_failed has counted the request */
   rpc_count_request(runner, rpc_metrics_method(request->operation.kind), METRICS_OUTCOME_OK);
   write_answer(&path->answer, request->id, result, call->out);
+  if (audit_is_on())
+    operation_audit_end_known(&path->audited, runner, call->client);
   return true;
 }
 
@@ -147,6 +171,7 @@ bool whole_number_path_serve(const struct whole_number_path *path, struct rpc_ca
       (request->epoch.data != NULL &&
        !rpc_client_is_in_epoch(call->runner->peer, call->client, NULL, request->epoch)) ||
       !has_room(&path->answer, request->id.len, call->reply_max) ||
+      (audit_is_on() && !operation_audit_knows(&path->audited, call->runner, client)) ||
       !whole_number_path_is_allowed(&path->call, &request->operation, call->runner, client) ||
       jvm_request_begin(call->runner->thread) != JP_OK)
     return false;

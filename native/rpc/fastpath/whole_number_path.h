@@ -10,6 +10,7 @@
  */
 #include "jni/fastpath/whole_number_call.h"
 #include "rpc/fastpath/fastpath.h"
+#include "rpc/operation_audit.h"
 
 /* Copies have constant sizes, so that the compiler inlines them. */
 enum {
@@ -35,10 +36,11 @@ struct answer_template {
 struct whole_number_path {
   struct jvm_whole_number_call call; /* member NULL: the shape has no path of this kind yet */
   struct answer_template answer;
+  struct audit_template audited;
 };
 
 /* Keeps the call and the template if an operation that the general path has run is of this kind. */
-void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thread *thread,
+void whole_number_path_keep(struct whole_number_path *path, const struct rpc_cached_call *call,
                             const struct operation *operation, const struct rpc_written_answer *written);
 
 /* Runs the request and appends its answer. False: nothing was run, and the request has to take the general

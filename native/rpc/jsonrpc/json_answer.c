@@ -2,6 +2,7 @@
  * is too long. */
 #include "rpc/compat.h"
 #include "rpc/jsonrpc/json_codec.h"
+#include "rpc/operation_audit.h"
 #include "json/writer.h"
 
 #include <stdlib.h>
@@ -171,9 +172,22 @@ static void write_body(struct serving *serving, struct jsonrpc_response *respons
   jsonrpc_result_stream(response, &serving->stream, get_body_tail());
 }
 
-void serving_note_result(struct serving *serving, const struct outcome *outcome)
+static void audit_end(const struct serving *serving, const struct outcome *outcome)
+{
+  const struct audited_operation ended = {.client = serving->run.client,
+                                          .run = &serving->run,
+                                          .operation = serving->asked,
+                                          .method = serving->request->method,
+                                          .begun_ns = serving->begun_ns,
+                                          .is_notification = serving->request->is_notification};
+  operation_audit_end(&ended, outcome);
+}
+
+void serving_note_end(struct serving *serving, const struct outcome *outcome)
 {
   struct text id = serving->request->id;
+  if (audit_is_on())
+    audit_end(serving, outcome);
   if (serving->results == NULL)
     return;
   if (!serving->has_failed) {
@@ -259,5 +273,5 @@ void serving_write_answer(struct serving *serving, struct jsonrpc_response *resp
   write_answer(serving, response, &answered);
   const enum metrics_outcome word = rpc_metrics_outcome(&answered);
   serving_count(serving, serving->has_failed && word == METRICS_OUTCOME_OK ? METRICS_OUTCOME_FAILED : word);
-  serving_note_result(serving, &answered);
+  serving_note_end(serving, &answered);
 }

@@ -11,6 +11,7 @@
 #include "rpc/jsonrpc/json_params.h"
 #include "rpc/methods/java_methods.h"
 #include "rpc/methods/procedures.h"
+#include "rpc/operation_audit.h"
 #include "json/writer.h"
 
 #include <stddef.h>
@@ -120,14 +121,17 @@ static void reject_malformed(struct text message, size_t fault, struct buffer *o
 
 struct workerless_call {
   const struct rpc_peer *peer;
+  const struct rpc_client *sender; /* NULL: not known */
   struct arena arena;
-  int code; /* of a refusal */
+  bool is_audited; /* its requests end here */
+  int code;        /* of a refusal */
   const char *reason;
   bool is_answered; /* the request is a ping, or was answered while another request is being served */
   enum rpc_lane lane;
   struct rpc_client *client; /* for rpc_codec.serve_beside */
   const struct rpc_beside *beside;
   enum rpc_call_cause cause;         /* for rpc_codec.answer_ended */
+  bool is_served;                    /* likewise */
   struct buffer *ids;                /* for rpc_codec.list_ids */
   int64_t timeout_ms;                /* for rpc_codec.find_timeout: the longest */
   bool has_endless;                  /* a request without a timeout */
@@ -141,9 +145,40 @@ static void count_workerless(const struct workerless_call *call, enum metrics_me
     rpc_count_shared(call->counts, method, outcome);
 }
 
+/* operation NULL: it was not read. event, reason: as in struct audited_operation. */
+static void audit_without_worker(const struct workerless_call *call, const struct jsonrpc_request *request,
+                                 const struct operation *operation, const char *event, const char *reason,
+                                 const struct outcome *outcome)
+{
+  const struct audited_operation ended = {.client = call->sender,
+                                          .operation = operation,
+                                          .method = request == NULL ? TEXT_ABSENT : request->method,
+                                          .event = event,
+                                          .reason = reason == NULL ? TEXT_ABSENT : text_of(reason),
+                                          .is_notification = request != NULL && request->is_notification};
+  if (audit_is_on())
+    operation_audit_end(&ended, outcome);
+}
+
+/* For an error that has no outcome of its own. */
+static void audit_refusal(const struct workerless_call *call, const struct jsonrpc_request *request, int code,
+                          const char *reason)
+{
+  const struct outcome denied = {.kind = OUTCOME_ERROR, .failure = FAILURE_DENIED};
+  const struct outcome invalid = {.kind = OUTCOME_ERROR, .failure = FAILURE_INVALID_REQUEST};
+  const struct outcome refused = {
+      .kind = OUTCOME_ERROR, .failure = FAILURE_SERVER, .reason = TEXT("refused")};
+  audit_without_worker(call, request, NULL, NULL, reason,
+                       code == JSONRPC_ACCESS_DENIED  ? &denied
+                       : code == JSONRPC_SERVER_ERROR ? &refused
+                                                      : &invalid);
+}
+
 static void write_error_data(void *context, struct buffer *data, struct text detail, struct text id)
 {
   const struct workerless_call *call = context;
+  if (call->is_audited)
+    audit_refusal(call, NULL, JSONRPC_INVALID_REQUEST, NULL);
   write_message_data(data, detail, id, call->peer->config.compat_pal);
 }
 
@@ -173,6 +208,7 @@ static void handle_stale(void *context, const struct jsonrpc_request *request,
   struct outcome outcome;
   outcome_fail_stale(&outcome);
   count_workerless(call, METRICS_METHOD_OTHER, METRICS_OUTCOME_FAILED);
+  audit_without_worker(call, request, NULL, NULL, NULL, &outcome);
   struct buffer *data =
       jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
   rpc_error_data_write(data, &outcome, &answer);
@@ -186,6 +222,8 @@ static void write_invalid_data(void *context, struct buffer *data, struct text d
 {
   struct serving *serving = context;
   size_t start = data->len;
+  const struct workerless_call call = {.sender = serving->client};
+  audit_refusal(&call, NULL, JSONRPC_INVALID_REQUEST, NULL);
   serving->found_invalid = true;
   rpc_count_request(&serving->worker->runner, METRICS_METHOD_OTHER, METRICS_OUTCOME_INVALID);
   write_message_data(data, detail, id, serving->peer->config.compat_pal);
@@ -283,7 +321,8 @@ static enum rpc_served serve_jsonrpc_message(void *context, struct rpc_worker *w
   buffer_clear(&own->scratch);
   if (client->is_stale) {
     /* The message is meant for another epoch of its client's session. */
-    struct workerless_call call = {.peer = context, .counts = &worker->runner.peer->shared_counts};
+    struct workerless_call call = {
+        .peer = context, .sender = client, .is_audited = true, .counts = &worker->runner.peer->shared_counts};
     return convert_handled(handle_without_worker(&call, message, out, handle_stale));
   }
   enum rpc_served served;
@@ -314,8 +353,8 @@ static struct text find_id(struct text beginning)
   return id.data == NULL ? TEXT("null") : id;
 }
 
-static void reject_message(void *context, enum rpc_rejection rejection, struct text beginning,
-                           const char *reason, struct buffer *out)
+static void reject_message(void *context, const struct rpc_client *client, enum rpc_rejection rejection,
+                           struct text beginning, const char *reason, struct buffer *out)
 {
   static const int codes[] = {
       [RPC_REJECT_UNREADABLE] = JSONRPC_PARSE_ERROR,
@@ -323,6 +362,8 @@ static void reject_message(void *context, enum rpc_rejection rejection, struct t
       [RPC_REJECT_OVERLOADED] = JSONRPC_SERVER_ERROR,
   };
   const struct rpc_peer *peer = context;
+  const struct workerless_call call = {.sender = client};
+  audit_refusal(&call, NULL, codes[rejection], reason);
   write_error(out, codes[rejection], find_id(beginning), text_of(reason), peer->config.compat_pal);
 }
 
@@ -331,20 +372,23 @@ static void handle_refusal(void *context, const struct jsonrpc_request *request,
 {
   const struct workerless_call *call = context;
   struct buffer *data = jsonrpc_error(response, call->code, jsonrpc_code_message(call->code));
+  audit_refusal(call, request, call->code, call->reason);
   write_message_data(data, text_of(call->reason), request->id, call->peer->config.compat_pal);
 }
 
-static enum rpc_served refuse_message(void *context, struct text message, const char *reason,
-                                      struct buffer *out)
+static enum rpc_served refuse_message(void *context, const struct rpc_client *client, struct text message,
+                                      const char *reason, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .code = JSONRPC_SERVER_ERROR, .reason = reason};
+  struct workerless_call call = {
+      .peer = context, .sender = client, .is_audited = true, .code = JSONRPC_SERVER_ERROR, .reason = reason};
   return convert_handled(handle_without_worker(&call, message, out, handle_refusal));
 }
 
-static enum rpc_served deny_message(void *context, struct text message, const char *reason,
-                                    struct buffer *out)
+static enum rpc_served deny_message(void *context, const struct rpc_client *client, struct text message,
+                                    const char *reason, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .code = JSONRPC_ACCESS_DENIED, .reason = reason};
+  struct workerless_call call = {
+      .peer = context, .sender = client, .is_audited = true, .code = JSONRPC_ACCESS_DENIED, .reason = reason};
   return convert_handled(handle_without_worker(&call, message, out, handle_refusal));
 }
 
@@ -356,24 +400,27 @@ static void handle_nested(void *context, const struct jsonrpc_request *request,
   struct outcome outcome;
   if (rpc_request_options_read(request, &call->arena, &options, &outcome) == JP_OK)
     rpc_request_options_fail_within(options.within, &call->arena, &outcome);
+  audit_without_worker(call, request, NULL, NULL, NULL, &outcome);
   struct buffer *data =
       jsonrpc_error(response, JSONRPC_INVALID_PARAMS, jsonrpc_code_message(JSONRPC_INVALID_PARAMS));
   write_message_data(data, outcome.message, request->id, call->peer->config.compat_pal);
 }
 
-enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
-                                          struct buffer *out)
+enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, const struct rpc_client *client,
+                                          struct text message, struct buffer *out)
 {
-  struct workerless_call call = {.peer = peer};
+  struct workerless_call call = {.peer = peer, .sender = client, .is_audited = true};
   return convert_handled(handle_without_worker(&call, message, out, handle_nested));
 }
 
 /* The message gets at once the answer that it would get in its turn. Requests in the message that the peer
  * could answer out of turn are refused, too. */
-enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
-                                          struct buffer *out)
+enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, const struct rpc_client *client,
+                                          struct text message, struct buffer *out)
 {
   struct workerless_call call = {.peer = peer,
+                                 .sender = client,
+                                 .is_audited = true,
                                  .code = JSONRPC_INVALID_REQUEST,
                                  .reason = "the message also has an answer to a callback"};
   struct json_fault fault;
@@ -410,8 +457,15 @@ static void handle_ping(void *context, const struct jsonrpc_request *request,
   if (!call->is_answered)
     return;
   const struct rpc_answer answer = {.compat_pal = call->peer->config.compat_pal};
-  rpc_control_run(NULL, &operation, &outcome);
-  rpc_result_write(jsonrpc_result(response), &outcome, &answer);
+  if (!audit_is_on() || operation_audit_admits(&call->arena, &outcome))
+    rpc_control_run(NULL, &operation, &outcome);
+  audit_without_worker(call, request, &operation, NULL, NULL, &outcome);
+  if (outcome.kind == OUTCOME_ERROR)
+    rpc_error_data_write(
+        jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR)), &outcome,
+        &answer);
+  else
+    rpc_result_write(jsonrpc_result(response), &outcome, &answer);
 }
 
 static bool is_single_request(const struct rpc_peer *peer, struct text message)
@@ -427,10 +481,10 @@ static void count_control(struct rpc_peer *peer)
   rpc_count_shared(&peer->shared_counts, METRICS_METHOD_CONTROL, METRICS_OUTCOME_OK);
 }
 
-static bool serve_without_worker(void *context, struct text message, struct buffer *out,
-                                 enum rpc_served *served)
+static bool serve_without_worker(void *context, const struct rpc_client *client, struct text message,
+                                 struct buffer *out, enum rpc_served *served)
 {
-  struct workerless_call call = {.peer = context};
+  struct workerless_call call = {.peer = context, .sender = client};
   size_t start = out->len;
   if (!is_single_request(call.peer, message))
     return false;
@@ -474,8 +528,10 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
                         rpc_control_share_beside(call->peer, call->client, &call->arena, &outcome) &&
                         outcome.kind != OUTCOME_ERROR;
   }
-  if (call->is_answered)
-    rpc_result_write(jsonrpc_result(response), &outcome, &answer);
+  if (!call->is_answered)
+    return;
+  audit_without_worker(call, request, &operation, NULL, NULL, &outcome);
+  rpc_result_write(jsonrpc_result(response), &outcome, &answer);
 }
 
 /* False for most messages that call Java, so that these are not parsed twice. A method that is written with
@@ -490,7 +546,7 @@ static bool may_be_control(struct text message)
 static bool serve_beside(void *context, struct rpc_client *client, const struct rpc_beside *beside,
                          struct text message, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .client = client, .beside = beside};
+  struct workerless_call call = {.peer = context, .sender = client, .client = client, .beside = beside};
   size_t start = out->len;
   if (call.peer->config.compat_pal || !may_be_control(message) || !is_single_request(call.peer, message))
     return false;
@@ -583,15 +639,16 @@ static void handle_ended(void *context, const struct jsonrpc_request *request,
   const struct rpc_answer answer = {.request_id = request->id, .compat_pal = call->peer->config.compat_pal};
   struct outcome outcome;
   rpc_call_fail(call->cause, &call->arena, &outcome);
+  audit_without_worker(call, request, NULL, call->is_served ? "answered" : NULL, NULL, &outcome);
   struct buffer *data =
       jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
   rpc_error_data_write(data, &outcome, &answer);
 }
 
-static enum rpc_served answer_ended(void *context, struct text message, enum rpc_call_cause cause,
-                                    struct buffer *out)
+static enum rpc_served answer_ended(void *context, const struct rpc_client *client, struct text message,
+                                    enum rpc_call_cause cause, bool is_served, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .cause = cause};
+  struct workerless_call call = {.peer = context, .sender = client, .cause = cause, .is_served = is_served};
   return convert_handled(handle_without_worker(&call, message, out, handle_ended));
 }
 

@@ -40,10 +40,10 @@ struct json_limits rpc_jsonrpc_limits(const struct rpc_peer *peer);
 
 /* Answer each request of a message with an error, without a worker: rpc_callback_form.refuse_nested and
  * refuse_faulty. */
-enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct text message,
-                                          struct buffer *out);
-enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
-                                          struct buffer *out);
+enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, const struct rpc_client *client,
+                                          struct text message, struct buffer *out);
+enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, const struct rpc_client *client,
+                                          struct text message, struct buffer *out);
 
 /* ---- a message ---- */
 
@@ -83,6 +83,9 @@ struct serving {
   bool has_failed;                    /* its answer is an error, */
   size_t error_at;                    /* whose data begin here in out */
   const struct batch_result *cause;   /* the failed result that it names; else NULL */
+  /* For the audit alone: */
+  const struct operation *asked; /* the operation that the request means; NULL: it was not read */
+  int64_t begun_ns;
 
   /* Of a request that rpc/fastpath/cached_requests.c has decoded, else NULL: */
   /* the cached request; in a batch, the cached request that matched last */
@@ -130,9 +133,9 @@ void serving_handle_request(void *context, const struct jsonrpc_request *request
 void serving_write_answer(struct serving *serving, struct jsonrpc_response *response,
                           const struct outcome *outcome);
 
-/* Notes the outcome of the request, because later requests of the batch may name the result.
- * serving_write_answer calls this function; other code that writes an answer must call it, too. */
-void serving_note_result(struct serving *serving, const struct outcome *outcome);
+/* The end of a request, after its answer was written: notes its outcome for the audit, and for later requests of the batch,
+ * which may name the result. serving_write_answer calls this function; other code that writes an answer must call it, too. */
+void serving_note_end(struct serving *serving, const struct outcome *outcome);
 
 /* Frees the memory that a large message has used, after its answer is written. */
 void serving_free_memory(struct rpc_worker *worker);

@@ -12,6 +12,7 @@
 #include "rpc/methods/identifiers.h"
 #include "rpc/methods/java_call.h"
 #include "rpc/methods/procedures.h"
+#include "rpc/operation_audit.h"
 #include "rpc/suggest/suggest.h"
 #include "rpc/values/value_read.h"
 
@@ -110,7 +111,7 @@ static void discover_methods(struct serving *serving, struct jsonrpc_response *r
   }
   serving->has_failed = false;
   serving_count(serving, METRICS_OUTCOME_OK);
-  serving_note_result(serving, &outcome);
+  serving_note_end(serving, &outcome);
 }
 
 /* rpc_callback_sink.accept; context: a struct serving. */
@@ -198,6 +199,7 @@ static void run_operation(struct serving *serving, const struct operation *opera
 {
   struct outcome outcome;
   serving->method = rpc_metrics_method(operation->kind);
+  serving->asked = operation;
   rpc_run_operation(&serving->run, operation, &outcome);
   suggest_names(serving, operation, &outcome);
   if (serving_is_unkept(serving) && outcome.kind != OUTCOME_ERROR)
@@ -236,6 +238,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   serving->was_read = decode_operation(serving, &operation, &outcome) == JP_OK;
   if (!serving->was_read || refuse_unkept(serving, &operation, &outcome)) {
     serving->method = find_method(serving->request->method);
+    serving->asked = serving->was_read ? &operation : NULL;
     suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
     rpc_run_end(&serving->run); /* decoding may have searched for a class */
@@ -348,18 +351,22 @@ static void handle_filled(struct serving *serving, bool is_good_session_name,
                           struct jsonrpc_response *response)
 {
   struct outcome wrong;
-  if (!read_extras(serving, is_good_session_name, &wrong))
+  const bool is_refused = audit_is_on() && !operation_audit_admits(&serving->run.runner->arena, &wrong);
+  if (is_refused || !read_extras(serving, is_good_session_name, &wrong))
     serving_write_answer(serving, response, &wrong);
-  else if (serving->failed != NULL)
+  else if (serving->failed != NULL) {
+    serving->asked = serving->operation;
     serving_write_answer(serving, response, serving->failed);
-  else if (serving->operation != NULL)
+  } else if (serving->operation != NULL)
     run_operation(serving, serving->operation, response);
   else if (is_description(serving->request)) {
     const struct rpc_service_facts facts = {serving->peer->config.uuid, text_of(serving->peer->config.name),
                                             serving->peer->addresses, serving->peer->config.compat_pal};
+    const struct outcome described = {.kind = OUTCOME_VOID};
     rpc_description_write(jsonrpc_result(response), &facts);
     serving->method = METRICS_METHOD_DISCOVER;
     serving_count(serving, METRICS_OUTCOME_OK);
+    serving_note_end(serving, &described);
   } else if (text_equal(serving->request->method, TEXT("rpc.discover"))) {
     serving->method = METRICS_METHOD_DISCOVER;
     discover_methods(serving, response);
@@ -408,6 +415,9 @@ static void handle_named(struct serving *serving, const struct jsonrpc_request *
   serving->was_read = serving->operation != NULL;
   serving->has_failed = false;
   serving->cause = NULL;
+  serving->asked = NULL;
+  if (audit_is_on())
+    serving->begun_ns = operation_audit_begin(serving->run.runner);
   rpc_run_begin(&serving->run, names_session && is_good ? &session : NULL, request->is_notification);
   if (serving->results != NULL)
     fill_and_handle(serving, is_good, response);

@@ -263,16 +263,19 @@ static enum rpc_served serve(void *context, struct rpc_worker *worker, struct rp
   return RPC_REPLY;
 }
 
-static bool serve_without_worker(void *context, struct text message, struct buffer *out,
-                                 enum rpc_served *served)
+static bool serve_without_worker(void *context, const struct rpc_client *client, struct text message,
+                                 struct buffer *out, enum rpc_served *served)
 {
+  (void)client;
   (void)context;
   *served = RPC_REPLY;
   return answer_quickly(message, out);
 }
 
-static enum rpc_served refuse(void *context, struct text message, const char *reason, struct buffer *out)
+static enum rpc_served refuse(void *context, const struct rpc_client *client, struct text message,
+                              const char *reason, struct buffer *out)
 {
+  (void)client;
   (void)context;
   if (text_equal(message, TEXT("note")))
     return RPC_NO_REPLY;
@@ -280,9 +283,10 @@ static enum rpc_served refuse(void *context, struct text message, const char *re
   return RPC_REPLY;
 }
 
-static void reject(void *context, enum rpc_rejection rejection, struct text beginning, const char *reason,
-                   struct buffer *out)
+static void reject(void *context, const struct rpc_client *client, enum rpc_rejection rejection,
+                   struct text beginning, const char *reason, struct buffer *out)
 {
+  (void)client;
   static const int codes[] = {
       [RPC_REJECT_UNREADABLE] = -32700, [RPC_REJECT_INVALID] = -32600, [RPC_REJECT_OVERLOADED] = -32000};
   (void)context, (void)beginning;

@@ -8,7 +8,7 @@ static struct policy *policy;
 static struct judge_names names;
 static struct arena arena;
 static struct outcome denied;
-static uint64_t verdicts[JUDGE_VERDICTS];
+static uint64_t verdicts[JUDGE_WORDS];
 
 static void use_policy(const char *yaml)
 {

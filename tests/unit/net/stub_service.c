@@ -123,9 +123,10 @@ static void stub_take_back(void *context, struct rpc_worker *worker, struct rpc_
   atomic_fetch_add(&stub->taken_back, 1);
 }
 
-static bool stub_serve_without_worker(void *context, struct text message, struct buffer *out,
-                                      enum rpc_served *served)
+static bool stub_serve_without_worker(void *context, const struct rpc_client *client, struct text message,
+                                      struct buffer *out, enum rpc_served *served)
 {
+  (void)client;
   if (text_equal(message, TEXT("hold")))
     block_inside(context);
   if (!text_equal(message, TEXT("ping")))
@@ -135,8 +136,10 @@ static bool stub_serve_without_worker(void *context, struct text message, struct
   return true;
 }
 
-static enum rpc_served stub_refuse(void *context, struct text message, const char *reason, struct buffer *out)
+static enum rpc_served stub_refuse(void *context, const struct rpc_client *client, struct text message,
+                                   const char *reason, struct buffer *out)
 {
+  (void)client;
   (void)message;
   struct stub *stub = context;
   atomic_fetch_add(&stub->refused, 1);
@@ -144,9 +147,10 @@ static enum rpc_served stub_refuse(void *context, struct text message, const cha
   return RPC_REPLY;
 }
 
-static void stub_reject(void *context, enum rpc_rejection rejection, struct text beginning,
-                        const char *reason, struct buffer *out)
+static void stub_reject(void *context, const struct rpc_client *client, enum rpc_rejection rejection,
+                        struct text beginning, const char *reason, struct buffer *out)
 {
+  (void)client;
   static const char *const names[] = {
       [RPC_REJECT_UNREADABLE] = "unreadable",
       [RPC_REJECT_INVALID] = "invalid",
@@ -186,11 +190,11 @@ static bool recognizes_other(struct text message)
   return message.len > 0 && message.data[0] == '!';
 }
 
-static void reject_other(void *context, enum rpc_rejection rejection, struct text beginning,
-                         const char *reason, struct buffer *out)
+static void reject_other(void *context, const struct rpc_client *client, enum rpc_rejection rejection,
+                         struct text beginning, const char *reason, struct buffer *out)
 {
   BUFFER_LITERAL(out, "other ");
-  stub_reject(context, rejection, beginning, reason, out);
+  stub_reject(context, client, rejection, beginning, reason, out);
 }
 
 static const struct rpc_codec other_codec = {.name = "other",

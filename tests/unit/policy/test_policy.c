@@ -216,4 +216,43 @@ UNIT_TEST(test_empty_member_set)
   policy_destroy(policy);
 }
 
+UNIT_TEST(test_an_observed_policy_denies_by_presets_alone)
+{
+  static const char yaml[] = "rules:\n"
+                             "  - {class: java.lang.System, action: DENY}\n"
+                             "  - {class: a.Allowed, action: ALLOW}\n";
+  const struct policy_config config = {.presets = "deny-unsafe", .observes = true};
+  static const struct {
+    struct text class_name;
+    struct text member;
+    bool is_allowed;
+    bool observed;
+    const char *reason; /* its end */
+  } cases[] = {
+      {TEXT("a.Allowed"), TEXT("get"), true, false, ":3)"},
+      {TEXT("a.Other"), TEXT("get"), true, true, "default action"},
+      {TEXT("java.lang.System"), TEXT("nanoTime"), true, true, ":2)"},
+      {TEXT("java.lang.System"), TEXT("exit"), false, false, "preset deny-unsafe"},
+      {TEXT("jpeer.peer.Traces"), TEXT("of"), false, false, "the peer's own classes"},
+  };
+  struct policy *policy;
+  struct jp_error error;
+  assert_int_equal(create_from(yaml, config, &policy, &error), JP_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const struct policy_query query = {
+        .category = POLICY_STATIC_METHOD, .class_name = cases[i].class_name, .member_name = cases[i].member};
+    const unsigned categories = 1u << POLICY_STATIC_METHOD;
+    struct policy_verdict verdict = policy_check(policy, &query);
+    const struct text reason = text_of(policy_reason(policy, verdict.reason));
+    assert_int_equal(verdict.allow, cases[i].is_allowed);
+    assert_int_equal(verdict.observed, cases[i].observed);
+    assert_true(text_ends_with(reason, text_of(cases[i].reason)));
+    assert_int_equal(policy_check_object(policy, &query).allow, cases[i].is_allowed);
+    assert_int_equal(policy_check_names(policy, POLICY_WEBSOCKET, categories, cases[i].class_name,
+                                        cases[i].member, &verdict),
+                     cases[i].is_allowed ? POLICY_EARLY_ASK : POLICY_EARLY_DENY);
+  }
+  policy_destroy(policy);
+}
+
 UNIT_MAIN

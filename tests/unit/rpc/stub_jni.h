@@ -20,7 +20,7 @@ struct stub_member {
   enum op_member_kind kind;
   unsigned modifiers;
   struct outcome outcome; /* the result; a ref of 1 stands for a new object, also of an error */
-  uint64_t verdicts[JUDGE_VERDICTS];
+  uint64_t verdicts[JUDGE_WORDS];
   char whole_number; /* letter of the result of a whole-number call; 0: it is none */
   bool is_unfit;     /* such a call does not fit, when it is run */
   bool adds;         /* the outcome's integer is the sum of its arguments, which have to be ints */

@@ -237,7 +237,7 @@ static bool answer_ping(const struct colfer_message *message)
   encode_message(&own->request, message);
   buffer_clear(&own->service->out);
   if (!rpc_codecs[RPC_CODEC_COLFER]->serve_without_worker(
-          own->service->service->context, buffer_text(&own->request), &own->service->out, &served)) {
+          own->service->service->context, NULL, buffer_text(&own->request), &own->service->out, &served)) {
     assert_int_equal(own->service->out.len, 0);
     return false;
   }
@@ -273,7 +273,7 @@ UNIT_TEST_WITH(answers_a_ping, set_up, tear_down)
 static void check_refusal(struct text bytes, const char *wanted)
 {
   buffer_clear(&own->service->out);
-  assert_int_equal(rpc_codecs[RPC_CODEC_COLFER]->refuse(own->service->service->context, bytes,
+  assert_int_equal(rpc_codecs[RPC_CODEC_COLFER]->refuse(own->service->service->context, NULL, bytes,
                                                         "busy: no thread", &own->service->out),
                    RPC_REPLY);
   show_answer(&own->shown, buffer_text(&own->service->out));
@@ -325,7 +325,7 @@ UNIT_TEST_WITH(rejects_unread_messages, set_up, tear_down)
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     buffer_clear(&own->service->out);
-    rpc_codecs[RPC_CODEC_COLFER]->reject(own->service->service->context, RPC_REJECT_INVALID,
+    rpc_codecs[RPC_CODEC_COLFER]->reject(own->service->service->context, NULL, RPC_REJECT_INVALID,
                                          cases[i].beginning, "too long", &own->service->out);
     show_answer(&own->shown, buffer_text(&own->service->out));
     unit_assert_text(text_of(own->shown.data), text_of(cases[i].wanted), __FILE__, __LINE__);

@@ -68,7 +68,7 @@ static int set_up(void **state)
                                        .answer = answer_failed};
   /* Makes the session and the verdict. */
   assert_int_equal(bench_serve(service, service->client, TEXT(ADD), 0), RPC_REPLY);
-  whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &written);
+  whole_number_path_keep(&own->path, &own->call, &own->request.operation, &written);
   (void)state;
   return 0;
 }
@@ -94,9 +94,9 @@ UNIT_TEST_WITH(a_void_call_is_answered_without_a_number, set_up, tear_down)
       .before_id = TEXT("<"), .after_id = TEXT(">"), .member = written.member};
   members[0].whole_number = 'V';
   own->path.call.member = NULL;
-  whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &written);
+  whole_number_path_keep(&own->path, &own->call, &own->request.operation, &written);
   assert_false(take_path(own)); /* the answer to a void call has a number */
-  whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &has_none);
+  whole_number_path_keep(&own->path, &own->call, &own->request.operation, &has_none);
   assert_true(take_path(own));
   unit_assert_text(buffer_text(&own->service->out), TEXT("<7>"), __FILE__, __LINE__);
 }
@@ -170,7 +170,7 @@ UNIT_TEST_WITH(a_member_of_other_values_is_not_kept, set_up, tear_down)
 {
   own->path.call.member = NULL;
   members[0].whole_number = 0;
-  whole_number_path_keep(&own->path, own->call.runner->thread, &own->request.operation, &written);
+  whole_number_path_keep(&own->path, &own->call, &own->request.operation, &written);
   check_unfit(own);
 }
 

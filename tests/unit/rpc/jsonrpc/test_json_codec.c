@@ -27,8 +27,8 @@ static bool answer_ping(struct service_bench *bench, const char *message, enum r
 {
   buffer_clear(&bench->out);
   BUFFER_LITERAL(&bench->out, "before");
-  bool done =
-      rpc_codec_jsonrpc.serve_without_worker(bench->service->context, text_of(message), &bench->out, served);
+  bool done = rpc_codec_jsonrpc.serve_without_worker(bench->service->context, NULL, text_of(message),
+                                                     &bench->out, served);
   if (!done)
     assert_text(buffer_text(&bench->out), "before");
   return done;
@@ -64,19 +64,20 @@ UNIT_TEST_WITH(answers_a_ping, set_up, bench_tear_down)
 UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
 {
   const struct rpc_service *service = bench->service;
-  assert_int_equal(rpc_codec_jsonrpc.refuse(service->context, TEXT(ADD), "busy: no thread", &bench->out),
-                   RPC_REPLY);
+  assert_int_equal(
+      rpc_codec_jsonrpc.refuse(service->context, NULL, TEXT(ADD), "busy: no thread", &bench->out), RPC_REPLY);
   assert_text(
       buffer_text(&bench->out),
       "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Server error\"," ERROR_DATA(
           "busy: no thread") "}}");
   buffer_clear(&bench->out);
-  assert_int_equal(rpc_codec_jsonrpc.refuse(service->context, TEXT("{\"jsonrpc\":\"2.0\",\"method\":\"gc\"}"),
-                                            "busy", &bench->out),
+  assert_int_equal(rpc_codec_jsonrpc.refuse(service->context, NULL,
+                                            TEXT("{\"jsonrpc\":\"2.0\",\"method\":\"gc\"}"), "busy",
+                                            &bench->out),
                    RPC_NO_REPLY);
   assert_int_equal(bench->out.len, 0);
-  rpc_codec_jsonrpc.reject(service->context, RPC_REJECT_UNREADABLE, TEXT_ABSENT, "the message is no UTF-8",
-                           &bench->out);
+  rpc_codec_jsonrpc.reject(service->context, NULL, RPC_REJECT_UNREADABLE, TEXT_ABSENT,
+                           "the message is no UTF-8", &bench->out);
   assert_text(
       buffer_text(&bench->out),
       "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\",\"data\":"
@@ -93,8 +94,8 @@ UNIT_TEST_WITH(refuses_and_rejects, set_up, bench_tear_down)
   char wanted[64];
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     buffer_clear(&bench->out);
-    rpc_codec_jsonrpc.reject(service->context, RPC_REJECT_INVALID, text_of(cases[i].beginning), "too long",
-                             &bench->out);
+    rpc_codec_jsonrpc.reject(service->context, NULL, RPC_REJECT_INVALID, text_of(cases[i].beginning),
+                             "too long", &bench->out);
     snprintf(wanted, sizeof wanted, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32600,",
              cases[i].id);
     assert_true(text_starts_with(buffer_text(&bench->out), text_of(wanted)));

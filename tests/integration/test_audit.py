@@ -1,0 +1,433 @@
+"""The audit of the real peer: who did what and how it ended, when the file is moved, and when the disk is full."""
+
+import itertools
+import json
+import os
+import stat
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from support.binary_client import BinaryClient, call_message
+from support.callback_client import CallbackClient
+from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
+                             ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
+from support.peer import eventually, run_to_end
+from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
+from test_principals import ALICE, FILE, TokenHttpClient
+
+CALCULATOR, BLOCKERS, FIELDS = "fixtures.Calculator", "fixtures.Blockers", "fixtures.Fields"
+ADD = (CALCULATOR, "add", 1, 2)
+
+
+class Audited(PeerCase):
+    """A peer with an audit, whose lines are read."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-audit-")))
+        self.path = self.folder / "audit.json"
+
+    def audited(self, *options, **more):
+        return self.start("--audit", self.path, *options, **more)
+
+    def lines(self, *paths):
+        """The lines of the files, of which each is a whole JSON object."""
+        return [json.loads(line) for path in paths or (self.path,)
+                for line in path.read_text(encoding="utf-8").splitlines()]
+
+    def events(self, event, **members):
+        return [line for line in self.lines() if line["event"] == event
+                and all(line.get(name) == value for name, value in members.items())]
+
+    def await_event(self, event, **members):
+        eventually(lambda: self.events(event, **members),
+                   lambda: f"a line {event} {members}: {self.path.read_text(encoding='utf-8')}")
+        return self.events(event, **members)[-1]
+
+    def last(self):
+        return [line for line in self.lines() if line["event"] == "end"][-1]
+
+    def assert_gapless(self, lines):
+        self.assertEqual([line["seq"] for line in lines], list(range(1, len(lines) + 1)))
+
+
+def attempt(action, *args, **named):
+    try:
+        return action(*args, **named)
+    except RpcError as error:
+        return error
+
+
+class Operations(Audited):
+    def check(self, action, **expected):
+        """The action, one operation, has left a line with these members before it was answered."""
+        before = len(self.events("end"))
+        attempt(action)
+        new = self.events("end")[before:]
+        self.assertEqual(len(new), 1, new)
+        self.assertEqual({name: new[0].get(name) for name in expected}, expected)
+        return new[0]
+
+    def test_each_kind_of_operation_and_of_end_has_a_line(self):
+        rules = (deny(FIELDS, method="aLong") + allow("fixtures.**") + allow("java.util.ArrayList"))
+        self.start_with(rules, "--audit", self.path, sockets=True)
+        client = self.client
+        rule = "rule 2 (policy.yaml:4)"
+        fields, calculator = client.new(FIELDS), client.new(CALCULATOR)
+        ints = client.get(FIELDS, "ints", on=fields)
+        allowed = {"verdict": "ALLOW", "rule": rule, "outcome": "ok"}
+
+        def on_own_name(name, *params):
+            return lambda: own_name(client, name, *params)
+
+        def over(kind):
+            with kind(self.peer) as other:
+                return other.call(*ADD)
+
+        def binary(message):
+            with BinaryClient(self.peer) as other:
+                other.send(message)
+                other.receive()
+
+        table = [
+            (lambda: client.call(*ADD), {"operation": "call", "member": f"{CALCULATOR}.add", **allowed}),
+            (lambda: client.call(*ADD), {"operation": "call", "member": f"{CALCULATOR}.add", **allowed}),  # fast path
+            (lambda: client.new(CALCULATOR), {"operation": "new", "member": f"{CALCULATOR}.<init>", **allowed}),
+            (lambda: client.call(CALCULATOR, "accumulate", 1, on=calculator),
+             {"operation": "call", "member": f"{CALCULATOR}.accumulate", **allowed}),
+            (lambda: client.request("call", {"instance": calculator, "method": "accumulate", "args": [1]}),
+             {"operation": "call", "member": f"{CALCULATOR}.accumulate", **allowed}),
+            (lambda: client.get(FIELDS, "aByte", on=fields), {"operation": "get", "member": f"{FIELDS}.aByte", **allowed}),
+            (lambda: client.put(FIELDS, "aByte", 3, on=fields),
+             {"operation": "put", "member": f"{FIELDS}.aByte", **allowed}),
+            (lambda: client.request("get", {"type": "int[]", "field": "[0]", "instance": ints}),
+             {"operation": "get", "outcome": "ok"}),
+            (lambda: client.call("fixtures.Throwables", "plain", "x"),
+             {"outcome": "exception", "throwable": "java.lang.IllegalStateException", "verdict": "ALLOW", "rule": rule}),
+            (lambda: client.call("fixtures.Throwables", "divide", 1, 0),
+             {"outcome": "exception", "throwable": "java.lang.ArithmeticException", "rule": rule}),
+            (lambda: client.call("fixtures.Throwables", "divide", 1, 0), {"outcome": "exception", "verdict": "ALLOW"}),
+            (lambda: client.get(FIELDS, "aLong", on=fields),
+             {"outcome": "denied", "verdict": "DENY", "rule": "rule 1 (policy.yaml:3)"}),
+            (lambda: client.call("java.lang.System", "exit", 0),
+             {"outcome": "denied", "verdict": "DENY", "rule": "default action", "member": "java.lang.System.exit"}),
+            (lambda: client.call(CALCULATOR, "missing"), {"outcome": "not found", "member": f"{CALCULATOR}.missing"}),
+            (lambda: client.new("fixtures.Missing"), {"outcome": "not found"}),
+            (lambda: client.call(CALCULATOR, "add", "x", 1), {"outcome": "invalid"}),
+            (lambda: client.call(CALCULATOR, "accumulate", 1, on=999999), {"outcome": "error"}),
+            (lambda: client.request("call", {"type": CALCULATOR}), {"outcome": "invalid", "method": "call"}),
+            (lambda: client.request("nonsense", {}), {"outcome": "invalid", "method": "nonsense"}),
+            (lambda: client.exchange("{"), {"outcome": "invalid"}),
+            (lambda: client.exchange('{"jsonrpc":"2.0","id":1}'), {"outcome": "invalid"}),
+            (on_own_name(f"{CALCULATOR}.add", 1, 2), {"operation": "call", "member": f"{CALCULATOR}.add", **allowed}),
+            (lambda: client.request("jpeer.describe", {"type": CALCULATOR}), {"operation": "describe"}),
+            (on_own_name("rpc.discover"), {"method": "rpc.discover", "outcome": "ok"}),
+            (lambda: fetch(client, CALCULATOR), {"operation": "meta", "member": "fetch_classes_info", "outcome": "ok"}),
+            (lambda: client.control("ping"), {"operation": "control", "member": "ping", "outcome": "ok"}),
+            (lambda: client.control("whoami"), {"operation": "control", "member": "whoami", "outcome": "ok"}),
+            (lambda: client.control("stats"), {"operation": "control", "member": "stats"}),
+            (lambda: client.control("calls"), {"operation": "control", "member": "calls"}),
+            (lambda: client.control("gc"), {"operation": "control", "member": "gc", "outcome": "denied",
+                                            "verdict": "DENY", "rule": "default action"}),
+            (lambda: client.control("delete_object", ref(999998)), {"member": "delete_object", "outcome": "not found"}),
+            (lambda: client.request("call", {"type": CALCULATOR, "method": "add\u200b\x07", "args": []}),
+             {"member": f"{CALCULATOR}.add\u200b\x07", "outcome": "not found"}),
+            (lambda: over(HttpClient), {"channel": "HTTP_RPC", "address": "127.0.0.1", **allowed}),
+            (lambda: over(ZmqClient), {"channel": "ZMQ_SOCKET_RPC", **allowed}),
+            (lambda: over(UnixWebSocketClient), {"uid": os.getuid(), "pid": os.getpid(), **allowed}),
+            (lambda: over(ShmClient), {"uid": os.getuid(), "pid": os.getpid(), **allowed}),
+            (lambda: over(UnixZmqClient), {"uid": os.getuid(), "pid": os.getpid(), **allowed}),
+            (lambda: binary(call_message(CALCULATOR, "add", 1, 2)),
+             {"channel": "ZMQ_SOCKET_RPC", "operation": "call", "member": f"{CALCULATOR}.add", **allowed}),
+            (lambda: binary(call_message("java.lang.System", "gc")), {"outcome": "denied", "rule": "default action"}),
+        ]
+        for action, expected in table:
+            with self.subTest(expected=expected):
+                self.assertEqual(self.check(action, **expected)["principal"], "owner")
+        self.assertIn("\\u200b\\u0007", self.path.read_text(encoding="utf-8"))
+        client.exchange_or_nothing(json.dumps({"jsonrpc": "2.0", "method": "call",
+                                               "params": {"type": CALCULATOR, "method": "add", "args": [1, 2]}}))
+        self.assertEqual(len(self.events("end", notification=True, outcome="ok")), 1)
+        self.assert_gapless(self.lines())
+
+    def test_each_request_of_a_batch_has_a_line(self):
+        self.audited()
+        batch = [call_request(1, *ADD), call_request(2, CALCULATOR, "no"), {**PING, "id": 3}, 4]
+        self.client.exchange(json.dumps(batch))
+        self.assertEqual([line["outcome"] for line in self.events("end")], ["ok", "not found", "ok", "invalid"])
+
+    def test_callbacks_and_what_is_nested_in_them_have_lines(self):
+        self.audited()
+        client = self.connect(CallbackClient)
+        client.call(CALLING, "here", client.give(lambda call: client.end(client.begin_call(*ADD, within=call.id))))
+        self.assertEqual([(line["event"], line["member"], line["outcome"]) for line in self.lines()
+                          if line["event"] in ("end", "callback")],
+                         [("end", f"{CALCULATOR}.add", "ok"),
+                          ("callback", "java.util.concurrent.Callable.call", "ok"),
+                          ("end", f"{CALLING}.here", "ok")])
+
+    def test_a_call_that_lasts_has_a_line_at_its_start(self):
+        self.audited()
+        begun = threading.Thread(target=self.client.call, args=(BLOCKERS, "pass"))
+        begun.start()
+        start = self.await_event("start", member=f"{BLOCKERS}.pass")
+        with WebSocketClient(self.peer) as other:
+            other.call(BLOCKERS, "open")
+        begun.join()
+        end = self.await_event("end", member=f"{BLOCKERS}.pass")
+        self.assertEqual(end["start"], start["seq"])
+        self.assertGreaterEqual(end["us"], 900_000)
+
+    def test_the_call_that_ends_the_jvm_remains(self):
+        for method, status in (("exit", 3), ("halt", 4)):
+            self.path = self.folder / f"{method}.json"
+            peer = self.audited("--audit-starts")
+            client = self.connect()
+            client.send(json.dumps(call_request(1, BLOCKERS, method, status)))
+            self.assertEqual(peer.wait(), status)
+            self.assertEqual([line["member"] for line in self.events("start")], [f"{BLOCKERS}.{method}"])
+            self.assertEqual(self.lines()[-1], {**self.lines()[-1], "event": "ended", "status": status})
+            self.assert_gapless(self.lines())
+
+    def test_calls_that_are_ended(self):
+        self.audited("--rpc-threads", "3", "--rpc-threads-max", "3", "--busy-timeout", "100ms")
+        client = self.client
+        # The watcher may answer before the thread has returned, which makes the line.
+        client.request("call", {"type": BLOCKERS, "method": "pass", "args": []}, options={"timeout": 50})
+        self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass", outcome="timeout")["verdict"], "ALLOW")
+        client.send(json.dumps(call_request(7, BLOCKERS, "pass")))
+        with WebSocketClient(self.peer) as other:
+            await_running(other, 1)
+        client.send(json.dumps({"jsonrpc": "2.0", "id": 8, "method": "control",
+                                "params": {"method": "cancel", "args": [{"name": "id", "value": 7}]}}))
+        self.await_event("end", member=f"{BLOCKERS}.pass", outcome="cancelled")
+        self.await_event("end", member="cancel", outcome="ok")
+        leaver = WebSocketClient(self.peer)
+        leaver.send(json.dumps(call_request(1, BLOCKERS, "pass")))
+        with WebSocketClient(self.peer) as other:
+            await_running(other, 1)
+        leaver.close()
+        self.await_event("end", member=f"{BLOCKERS}.pass", outcome="left")
+
+    def test_limits_and_lost_threads(self):
+        self.audited("--lost-threads-max", "0", "--session-max-objects", "1", "--message-max", "1000", "--grace", "100ms")
+        client = self.client
+        client.new(CALCULATOR)
+        self.check(lambda: client.new(CALCULATOR), outcome="limit", operation="new")
+        self.check(lambda: client.exchange(json.dumps(call_request(1, BLOCKERS, "x" * 2000))), outcome="invalid",
+                   reason="The message passes the limit message-max of 1000 bytes")
+        self.check(lambda: client.request("call", {"type": BLOCKERS, "method": "running"}, epoch="0" * 16), outcome="stale")
+        answer = client.request("call", {"type": BLOCKERS, "method": "passStubbornly", "args": []}, options={"timeout": 50})
+        self.assertEqual(answer["error"]["data"]["reason"], "timeout")
+        self.await_event("answered", method="call", outcome="timeout")
+        self.peer.await_stderr("its thread is lost")
+        self.check(lambda: client.request("call", {"type": CALCULATOR, "method": "add", "args": [1, 2]}),
+                   outcome="refused", method="call", principal="owner")
+
+    def test_values_are_in_the_lines_on_request_only(self):
+        for options, values, message in (((), None, None), (("--audit-values",), ["secret"], "secret")):
+            self.path = self.folder / f"{len(options)}.json"
+            self.audited(*options)
+            attempt(self.client.call, "fixtures.Throwables", "plain", "secret")
+            self.assertEqual((self.last().get("values"), self.last().get("message")), (values, message))
+            attempt(self.client.call, "fixtures.Throwables", "plain", "x" * 5000)
+            self.assertEqual(self.last().get("values"), values and ["..."])
+            self.assertEqual("secret" in self.path.read_text(encoding="utf-8"), bool(options))
+
+
+class Others(Audited):
+    def test_connections_refusals_and_reloads_have_lines(self):
+        principals = self.folder / "principals.yaml"
+        principals.write_text(FILE, encoding="utf-8")
+        principals.chmod(0o600)
+        self.audited("--principals", principals, "--rpc-policy-watch-interval", "50ms", allow=False,
+                     addresses=False, *("--json-rpc", "auto"))
+        with TokenHttpClient(self.peer, ALICE) as client:
+            client.call("java.lang.Math", "abs", -1)
+        self.assertEqual(self.last()["principal"], "alice")
+        connection = self.last()["connection"]
+        self.await_event("connected", connection=connection, address="127.0.0.1")
+        self.await_event("disconnected", connection=connection, principal="alice")
+        with TokenHttpClient(self.peer, "jp_" + "z" * 43) as client:
+            client.post(json.dumps(PING))
+        self.assertEqual(self.await_event("refused")["address"], "127.0.0.1")
+        self.assertNotIn("z" * 43, self.path.read_text(encoding="utf-8"))
+        principals.write_text(FILE + "  - nonsense: 1\n", encoding="utf-8")
+        self.assertIn("nonsense", self.await_event("reload", what="principals", outcome="error")["reason"])
+        principals.write_text(FILE, encoding="utf-8")
+        self.await_event("reload", what="principals", outcome="ok")
+
+    def test_the_file_is_for_its_owner_and_no_pipe(self):
+        self.path.touch(0o644)
+        self.audited()
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for path, text in ((pipe, "is a pipe"), (self.folder, "is a folder"), (self.folder / "no" / "file", "No such file")):
+            done = run_to_end("run", "--as-service", "--audit", path)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"jpeer run: --audit: {path}", done.stderr)
+            self.assertIn(text, done.stderr)
+        for options, text in ((("--audit", "-"), "the path of a file"), (("--audit-values",), "needs --audit")):
+            done = run_to_end("run", "--as-service", *options)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(text, done.stderr)
+
+    def test_no_line_is_lost_or_doubled_when_the_file_is_moved_under_load(self):
+        self.audited()
+        moved = []
+        stops = threading.Event()
+        counts = []
+
+        def call():
+            with WebSocketClient(self.peer) as client:
+                for count in itertools.count():
+                    if stops.is_set():
+                        counts.append(count)
+                        return
+                    client.exchange(json.dumps([call_request(1, *ADD), call_request(2, *ADD)]))
+        threads = [threading.Thread(target=call) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for number in range(5):
+            eventually(self.path.exists, "the file is opened anew")
+            time.sleep(0.1)
+            moved.append(self.folder / f"audit.{number}")
+            self.path.rename(moved[-1])
+        eventually(self.path.exists, "the file is opened anew")
+        stops.set()
+        for thread in threads:
+            thread.join()
+        self.peer.stop()
+        lines = self.lines(*moved, self.path)
+        self.assert_gapless(lines)
+        self.assertEqual(sum(line["event"] == "end" for line in lines), 2 * sum(counts))
+        used = [line for line in self.lines(self.path) if line["event"] == "used"]
+        self.assertEqual([line["member"] for line in used], ["add"])  # each file has all that was used
+
+    def test_operations_go_on_or_stop_while_the_disk_is_full(self):
+        self.path = Path("/dev/full")
+        self.audited()
+        self.assertEqual(self.client.call(*ADD), "3")
+        self.peer.await_stderr("the audit cannot be written: /dev/full: No space left on device: operations go on")
+        self.audited("--audit-on-error", "stop")
+        for client in self.each(WebSocketClient, HttpClient, ZmqClient):
+            error = self.assert_fails(FAILED, "because the audit cannot be written", client.call, *ADD)
+            self.assertEqual(error.data["reason"], "audit")
+
+    def test_the_lines_of_a_full_disk_are_written_later(self):
+        link = self.folder / "link"
+        link.symlink_to("/dev/full")
+        self.path = link
+        self.audited("--audit-on-error", "stop")
+        self.assert_fails(FAILED, "audit", self.client.call, *ADD)
+        good = self.folder / "good.json"
+        good.touch()
+        link.unlink()
+        link.symlink_to(good)
+        eventually(lambda: not isinstance(attempt(self.client.call, *ADD), RpcError), "operations run again")
+        self.peer.stop()
+        lines = self.lines(good)
+        self.assert_gapless(lines)
+        self.assertEqual([line["outcome"] for line in lines if line["event"] == "end"][-1], "ok")
+        self.assertIn("audit", [line.get("outcome") for line in lines])
+
+
+class Learning(Audited):
+    """--policy-mode observe, jpeer policy suggest, and what its policy allows."""
+
+    def suggest(self, *paths):
+        done = run_to_end("policy", "suggest", *(paths or (self.path,)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def traffic(self):
+        """What an application does, by every door. Returns what it has got."""
+        client, results = self.connect(), []
+        results.append(client.call(*ADD))
+        fields = client.new(FIELDS)
+        results += [client.get(FIELDS, "aByte", on=fields), client.put(FIELDS, "aByte", 3, on=fields),
+                    client.get(FIELDS, "aStatic")]
+        numbers = client.new("java.util.ArrayList", typed("java.util.Set", [3, 4]))
+        results.append(client.request("call", {"instance": numbers, "method": "size", "args": []})["result"]["value"])
+        results.append(client.request("jpeer.fetch", {"instance": numbers, "max": 10})["result"])
+        results.append(client.call("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED")))
+        results.append(own_name(client, "fixtures.OddCollections.listsThatShare"))  # lists of a class of its own
+        results.append(own_name(client, "fixtures.OddCollections.sizeIsTooSmall"))
+        results.append("error" in client.request("jpeer.describe", {"type": "fixtures.Shelf"}))
+        proxy = self.connect(CallbackClient)
+        results.append(proxy.call(CALLING, "here", proxy.give(lambda call: "called")))
+        client.control("gc")
+        with HttpClient(self.peer) as other:
+            results.append(other.call(CALCULATOR, "addLong", 1, 2))
+        with BinaryClient(self.peer) as other:
+            results.append(other.call(CALCULATOR, "addDouble", 1.0, 2.0))
+        return results
+
+    def test_what_was_used_is_allowed_and_nothing_else(self):
+        self.audited("--policy-mode", "observe", "--rpc-policy-preset", "deny-unsafe", "--rpc-policy",
+                     self.make_policy(allow(CALCULATOR, method="add")), allow=False)
+        self.assertIn("it is observed and not enforced", self.peer.stderr())
+        wanted = self.traffic()
+        self.assert_denied(self.connect().call, "java.lang.System", "exit", 0)  # by the preset
+        observed = self.await_event("end", member=f"{CALCULATOR}.addLong")
+        self.assertEqual((observed["verdict"], observed["rule"]), ("OBSERVED", "default action"))
+        self.assertEqual(self.events("end", member=f"{CALCULATOR}.add")[0]["verdict"], "ALLOW")
+        self.assertEqual(self.peer.stderr().count(f'class="{CALCULATOR}" member="addLong" rule="default action"'), 1)
+        self.assertNotIn('member="add" ', self.peer.stderr())
+        self.peer.stop()
+        learnt = self.folder / "learnt.yaml"
+        learnt.write_text(self.suggest(), encoding="utf-8")
+        self.assertIn("good\n", run_to_end("policy", "check", learnt).stdout)
+        self.start("--rpc-policy", learnt, allow=False)
+        self.assertEqual(self.traffic(), wanted)
+        client = self.connect()
+        for arguments in ((CALCULATOR, "addLong", 1, 2),  # used over HTTP only
+                          (CALCULATOR, "accumulate", 1), ("java.lang.System", "exit", 0), ("java.util.ArrayList", "of"),
+                          ("fixtures.Throwables", "plain", "x")):
+            self.assert_denied(client.call, *arguments)
+        self.assert_denied(client.get, FIELDS, "aLong", on=client.new(FIELDS))
+        self.assert_denied(client.new, CALCULATOR)
+        self.assertEqual(self.suggest(*[self.path] * 2), learnt.read_text(encoding="utf-8"))
+
+    def test_what_the_policy_would_deny_is_allowed_unless_a_preset_denies(self):
+        self.audited("--policy-mode", "observe", "--rpc-policy-preset", "deny-unsafe", "--rpc-policy", self.make_policy(
+            deny("java.lang.System") + deny("fixtures.**") + allow("java.util.**")), allow=False)
+        client = self.client
+        self.assertEqual(client.call(*ADD), "3")
+        self.assertEqual(self.last()["rule"], "rule 2 (policy.yaml:4)")
+        self.assert_denied(client.call, "java.lang.System", "exit", 0)
+        self.assertEqual(self.last()["rule"], "preset deny-unsafe")
+        self.assert_denied(client.call, "jpeer.peer.Traces", "of")
+        client.call("java.lang.System", "nanoTime")
+        self.assertEqual(self.last()["verdict"], "OBSERVED")
+
+    def test_it_is_for_loopback_and_unix_sockets(self):
+        for address in ("--json-rpc", "--zmq-rpc"):
+            done = run_to_end("run", "--as-service", "--policy-mode", "observe", "--insecure-listen", address, "0.0.0.0:auto")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--policy-mode observe is for loopback addresses and Unix sockets only", done.stderr)
+
+    def test_files_that_are_no_audit(self):
+        good = {"seq": 1, "event": "used", "channel": "HTTP_RPC", "kind": "METHOD", "visibility": "PUBLIC",
+                "class": "a.B$$Lambda/0x7f", "member": "run"}
+        self.path.write_text(json.dumps(good) + '\n{"seq":2,"ev', encoding="utf-8")
+        done = run_to_end("policy", "suggest", self.path)
+        self.assertIn('class: "a.B$$Lambda*"\n    method: "run"\n    action: ALLOW\n    channel: [HTTP_RPC]\n', done.stdout)
+        self.assertIn("audit.json:2: warning: the last line is not whole", done.stderr)
+        for text, reason in (("{}\n", "1: no line of an audit"), ("x\n", "1: byte 1:"),
+                             (json.dumps({**good, "kind": "X"}) + "\n", "1: unknown member category 'X'"),
+                             (json.dumps({**good, "member": 1}) + "\n", "1: the line has no text 'member'")):
+            self.path.write_text(text, encoding="utf-8")
+            done = run_to_end("policy", "suggest", self.path)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"jpeer policy suggest: {self.path}:{reason}", done.stderr)
+        self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
+        self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
