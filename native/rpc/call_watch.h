@@ -69,7 +69,6 @@ struct rpc_call_watch {
       /* why all calls of the message are ended; written once, by a visitor. The worker's thread clears it for
        * the next message */
       of_message;
-  uint64_t started; /* used as `given` is: the number of the audit's line at the start of the call; 0: none */
   enum rpc_call_interrupt interrupt; /* under the lock */
   int64_t interrupted_ms;            /* when the interrupt was sent (clock_now_ms); under the lock */
   /* The watch of the nested request that runs now; NULL: none. Changed under the lock. */
@@ -93,6 +92,9 @@ struct rpc_call_watch {
   bool is_timed;     /* the next two fields are about the call timed_call */
   uint32_t timed_call;
   int64_t deadline_ms;
+
+  /* Used as `given` is: the number of the audit's line at the start of the call; 0: none. */
+  uint64_t started;
 };
 
 void rpc_call_watch_init(struct rpc_call_watch *watch, const char *own_name);
