@@ -82,7 +82,7 @@ static struct {
   dev_t device; /* of the open file */
   ino_t inode;
   bool is_torn;  /* its last line is not whole */
-  uint64_t lost; /* lines that could not be written since the last one that was */
+  uint64_t lost; /* the number of lines that could not be written since the last written line */
 } file = {.descriptor = STDERR_FILENO};
 
 static int open_file(const char *path)
@@ -112,8 +112,8 @@ enum jp_status log_open(const char *path, struct jp_error *error)
   return file.path != NULL ? JP_OK : jp_fail_memory(error, NULL);
 }
 
-/* Opens the path anew if another file has its name, or none has: the log was rotated. If that fails, the earlier file
- * remains. On the thread that writes. */
+/* Opens the path anew if the path now names another file, or no file: the log was rotated. If the path cannot
+ * be opened, the earlier file stays in use. Called by the thread that writes. */
 static void follow_path(void)
 {
   struct stat facts;
@@ -127,7 +127,8 @@ static void follow_path(void)
   use_file(descriptor);
 }
 
-/* May wait for a reader, even if another process has made stderr non-blocking. False: not all was written. */
+/* Waits for a reader if necessary, even if another process has made stderr non-blocking. False: not all bytes
+ * were written. */
 static bool write_all(const char *bytes, size_t length, size_t *done)
 {
   struct pollfd polled = {.fd = file.descriptor, .events = POLLOUT};
@@ -143,7 +144,7 @@ static bool write_all(const char *bytes, size_t length, size_t *done)
   return true;
 }
 
-/* False: the line was not written, or not to its end. */
+/* False: the line was not written completely. */
 static bool write_bytes(const struct line *line)
 {
   size_t done = 0;
@@ -155,8 +156,8 @@ static bool write_bytes(const struct line *line)
   return is_whole;
 }
 
-/* A line that cannot be written, because the disk is full for example, is counted; the next one that can be written
- * says how many were lost. */
+/* Writes a line, or counts it if it cannot be written, for example because the disk is full. The next written
+ * line says how many lines were lost. */
 static void write_or_count(const struct line *line)
 {
   struct line note;
@@ -173,7 +174,8 @@ static void write_or_count(const struct line *line)
     file.lost++;
 }
 
-/* A pipe that can be written to has room for a whole line, because a line is no longer than PIPE_BUF. */
+/* True if a write of a whole line would not block. A line is no longer than PIPE_BUF, so a writable pipe has
+ * room for it. */
 static bool has_room(void)
 {
   struct pollfd polled = {.fd = file.descriptor, .events = POLLOUT};
@@ -266,7 +268,7 @@ static void *write_kept(void *argument)
   return NULL;
 }
 
-/* The thread handles no signal. If the thread cannot be started, the next line starts it. */
+/* The thread blocks all signals. If the thread cannot be started, the next line tries to start it again. */
 static void start_thread(void)
 {
   pthread_t thread;
