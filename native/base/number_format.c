@@ -21,7 +21,7 @@ struct digits {
  */
 struct width {
   /* A decimal of up to this many digits is unchanged after a conversion to the type and back. The search
-   * therefore begins at this number of digits, and then drops trailing zeros. */
+   * therefore begins at this number of digits; zeros at its end are left out later. */
   int sure;
   int enough; /* a text of this many digits always reads back as the value */
   bool (*reads_back)(const struct digits *digits, double value);

@@ -9,10 +9,13 @@
 /*
  * X(letter, member, keyword, type, Word, box, Wrapper, widens_to, range)
  *
- *   member     of a jvalue and of union primitive_value type of an element in packed memory Word in the names
- *              of JNI's functions (CallIntMethodA) box the wrapper's name in struct jvm_known Wrapper its
- *              class in java.lang widens_to the letters of the types to which a value is converted without a
- *              cast, its own letter first (JLS 5.1.2) range the range of values, for messages
+ *   member     the member of a jvalue and of union primitive_value
+ *   type       the type of an element in packed memory
+ *   Word       the word in the names of JNI's functions (CallIntMethodA)
+ *   box        the wrapper's name in struct jvm_known
+ *   Wrapper    its class in java.lang
+ *   widens_to  the letters of the types to which a value is converted without a cast, its own letter first (JLS 5.1.2)
+ *   range      the range of values, for messages
  */
 #define PRIMITIVES(X)                                                                                        \
   X('Z', z, boolean, uint8_t, Boolean, boolean, Boolean, "Z", "true or false")                               \

@@ -29,7 +29,7 @@ struct open_jar {
   char *path;
   struct timespec changed;
   off_t size;
-  uint64_t used; /* the number of jar requests at its last use */
+  uint64_t used; /* the value of the counter of jar uses when this jar was last used */
 };
 
 struct class_source {
@@ -187,7 +187,7 @@ static enum jp_status list_class_path(struct class_source *source, struct jp_err
 
 /* ---- one class of the class path ---- */
 
-/* A jar that has changed since is opened again; a removed one has no classes. */
+/* A jar that has changed since it was opened is opened again. A removed jar has no classes. */
 static enum jp_status open_jar(struct class_source *source, const char *path, struct jar **jar,
                                struct jp_error *error)
 {
@@ -265,7 +265,8 @@ static enum jp_status read_folder_class(struct class_source *source, const char 
   return status;
 }
 
-/* JP_NOT_FOUND: also if the element is a jar with parts, whose classes may have the same names. */
+/* The result is JP_NOT_FOUND also if the element is a jar with parts, because another part may have a class
+ * of the same name. */
 static enum jp_status read_from_element(struct class_source *source, const char *element, struct text name,
                                         struct text path, struct arena *arena, struct class_file *file,
                                         struct jp_error *error)
@@ -332,7 +333,7 @@ static enum jp_status open_jimage(struct class_source *source, struct jp_error *
              : jimage_open(source->config.java_home, &source->jimage, error);
 }
 
-/* "com/example/A". False: no class can have this name. */
+/* Writes the path of a class: "com/example/A". False: no class can have this name. */
 static bool write_path(struct text name, char *path)
 {
   if (name.len == 0 || name.len >= NAME_MAX_BYTES || memchr(name.data, '/', name.len) != NULL ||

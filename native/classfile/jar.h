@@ -26,7 +26,7 @@ enum jp_status jar_open(struct builder *warnings, const char *path, unsigned fea
                         struct jar **jar, struct jp_error *error) JP_MUST_CHECK;
 void jar_close(struct jar *jar); /* NULL is fine */
 
-/* Sorts the classes, which jar_find needs not: for the two functions below. */
+/* Sorts the classes. Call it once before the two functions below; jar_find does not need it. */
 void jar_sort(struct jar *jar);
 /* The paths of the classes ("com/example/A"), sorted by bytes. Borrowed from the jar. */
 size_t jar_class_count(const struct jar *jar);

@@ -34,7 +34,8 @@ struct endpoint_guard {
   const char *encryption; /* the option that encrypts; NULL: there is none */
 };
 
-/* JP_INVALID: a host is no loopback address, and not all that it needs is given: principals and encryption. */
+/* Checks that each host is a loopback address, unless the guard has principals and encryption, or
+ * is_insecure. JP_INVALID: the text says what is missing. */
 enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints,
                                const struct endpoint_guard *guard, struct jp_error *error) JP_MUST_CHECK;
 /* True if one of the addresses is a Unix socket, or a TCP port. */

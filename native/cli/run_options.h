@@ -56,7 +56,8 @@ struct run_options {
   struct rpc_limits limits;             /* without the first refs */
   size_t first_ref;                     /* 0: at random */
   struct option_list thread_affinities; /* NAME=CLASS.MEMBER */
-  struct jvm_executor *executors;       /* these and the executor of fx_thread are in the arena below */
+  struct jvm_executor *executors;       /* these executors, and the executor of fx_thread, are in the arena
+                                         * below */
   size_t executor_count;
 
   /* policy */
