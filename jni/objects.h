@@ -1,12 +1,12 @@
 #ifndef JPEER_JNI_OBJECTS_H
 #define JPEER_JNI_OBJECTS_H
 /*
- * The objects of a session: clients have refs, and chunked Java arrays hold the Java objects
- * (docs/internals/sessions.md, "Objects are kept in Java arrays").
- * Each table has its own lock. The lock is held for look-ups and stores, but never while Java code runs. This
- * allows connections that share a session to use the table at the same time. Refs count up from 1, and a ref
- * is used again only after 2^31 - 1 others, so that a stale ref never names a newer object. An object has the
- * same ref as long as the table holds it. An empty table needs no Java object.
+ * The table of a session's objects. Clients know the objects by refs, which are numbers; Java arrays in
+ * chunks hold the objects (docs/internals/sessions.md, "Objects are kept in Java arrays"). Each table has its
+ * own lock. The lock is held for look-ups and stores, but never while Java code runs. Connections that share
+ * a session can therefore use the table at the same time. Refs count up from 1, and a ref is used again only
+ * after 2^31 - 1 others, so that a stale ref never names a newer object. An object has the same ref as long
+ * as the table holds it. An empty table needs no Java object.
  *
  * The table counts how often each ref was sent: jvm_objects_put and jvm_objects_count_sent add one to the
  * sent count. The object is released when its sent count reaches 0, or when it is deleted.
@@ -23,9 +23,9 @@ struct jvm_thread;
 
 /* Counts the tables that hold objects. */
 struct jvm_objects_owner {
-  /* An empty table is about to store an object. Called on a thread that may use Java, without the table's
-   * lock. Not JP_OK: nothing is stored, and the caller gets the error. Two threads may both call it; each
-   * JP_OK is followed by one leave. */
+  /* Called before an empty table stores an object, on a thread that may use Java, without the table's lock.
+   * Not JP_OK: nothing is stored, and the caller gets the error. Two threads may call it at the same time;
+   * each JP_OK is followed by one `leave`. */
   enum jp_status (*enter)(void *context, struct jvm_thread *thread, struct jp_error *error);
   /* The table has become empty. Called with the table's lock held: must take no lock and call nothing. */
   void (*leave)(void *context);
@@ -48,11 +48,12 @@ void jvm_stored_fini(struct jvm_stored *stored);
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects) JP_MUST_CHECK;
 /* May be called only while no call uses the table. Borrows the owner; NULL: no owner from now on. */
 void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context);
-/* The objects count in this quota, too, with those of other tables. Borrowed until jvm_objects_destroy, or until no quota
- * (NULL) is set; name: of its limit, for errors. Only while the table is empty and no call uses it. */
+/* Counts the table's objects in this quota, too, together with the objects of other tables. The quota is
+ * borrowed until jvm_objects_destroy, or until NULL is set. name: the name of the quota's limit, for errors.
+ * May be called only while the table is empty and no call uses it. */
 void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, const char *name);
-/* Refs continue after this one, which jvm_objects_last_ref then returns. Only while no call uses the
- * table. */
+/* The next new ref follows this ref, which jvm_objects_last_ref returns until then. Only while no call uses
+ * the table. */
 void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref);
 uint32_t jvm_objects_last_ref(const struct jvm_objects *objects);
 /* Releases every object and frees the table. May be called only while no call uses the table. */

@@ -24,8 +24,8 @@ static bool is_throwable(struct jvm_thread *thread, jobject object)
          (*thread->env)->IsInstanceOf(thread->env, object, thread->jvm->known.class_throwable);
 }
 
-/* Makes the throwable by an OP_NEW; the judge is asked before a class is loaded. NULL: the policy denies it,
- * or the throwable cannot be made. */
+/* Makes the throwable like a client's OP_NEW: the judge is asked before a class is loaded. NULL: the policy
+ * denies it, or the throwable cannot be made. */
 static jobject make_by_new(const struct jvm_request *request, const struct jvm_callback_thrown *described)
 {
   struct op_value message = {.kind = OP_TEXT, .text = described->message};

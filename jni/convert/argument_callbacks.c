@@ -14,11 +14,11 @@ enum { PROXY_REFERENCES = 16 }; /* in addition to one reference for each interfa
 enum { PROXIES_MAX = 256 };
 
 enum giving_purpose {
-  GIVES_CLASS, /* only to choose an overload by the class of the proxy */
+  GIVES_CLASS, /* only the class of the proxy is needed, to choose an overload */
   GIVES_OBJECT
 };
 
-/* The conversion of one OP_CALLBACK into its proxy. */
+/* The state of the conversion of one OP_CALLBACK to its proxy. */
 struct giving {
   struct conversion *conversion;
   JNIEnv *env;

@@ -133,7 +133,7 @@ bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_clas
 
 enum { FILLS_KEPT = 64 };
 
-/* The add or put of a class of objects: the judge's input and its verdicts. */
+/* The add or put method of one class, as the judge's input, and the judge's verdicts on it. */
 struct fill {
   const struct jvm_class *named;
   const struct jvm_class *runtime;
@@ -292,7 +292,8 @@ static size_t list_members(const struct jvm_known *known, enum judged_reading re
   return count;
 }
 
-/* False also if memory is short or a class of the object cannot be linked: then *failed becomes true. */
+/* If memory is short or a class of the object cannot be linked, *failed becomes true and the result is
+ * false. */
 static bool allows_call(const struct jvm_request *request, struct jvm_class *class,
                         const struct read_member *read, bool *failed)
 {

@@ -217,8 +217,8 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
   return is_within ? text : TEXT_ABSENT;
 }
 
-/* Judged like an argument that names the class, because a caller that may not use a class must not learn its
- * name. */
+/* True if the judge would allow an argument to name the class. A caller that may not use a class must not
+ * learn its name. */
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
   const struct judged_member member = {.kind = OP_MEMBER_STATIC_FIELD,
@@ -645,7 +645,7 @@ static void fill_reference(const struct jvm_request *request, uint64_t epoch, st
     result_fill_by_value(request, epoch, object, outcome);
   else
     fill_object(request, epoch, declared, object, outcome);
-  /* Kept for an answer that has to be made again. */
+  /* Keeps the object for jvm_result_become_ref, if the answer turns out to be too long. */
   if (request->result != NULL)
     *request->result = (struct jvm_result){.object = object, .epoch = epoch, .stored_before = stored_before};
   else

@@ -179,8 +179,8 @@ static int hex_value(char c)
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The path of a file URL, in which the JDK's class loaders encode bytes as "%20". NULL: memory is short, or it is the
- * path of no file. */
+/* Decodes the path of a file URL, in which the JDK's class loaders write a blank as "%20". NULL: memory is
+ * short, or the path cannot be a file's. */
 static const char *decode_path(struct text encoded, struct arena *arena)
 {
   char *path = arena_alloc(arena, encoded.len + 1);

@@ -1,4 +1,5 @@
-/* From an operation to its member: its objects, the cache, the policy, the resolution. */
+/* Finds the member of an operation: looks up the operation's objects, searches the cache, asks the policy
+ * and, if the cache does not have the member, resolves it. */
 #include "jni/resolve/resolve.h"
 
 #include "jni/convert/arguments.h"
@@ -152,7 +153,7 @@ static bool find_class(struct resolution *resolution)
   const struct operation *operation = resolution->operation;
   struct jp_error error;
   struct op_type type;
-  /* A hidden class has no name by which it could be loaded. */
+  /* The name of a hidden class cannot be loaded, so the class of the receiver itself is used. */
   if (operation->implies_type && resolution->receiver_class != NULL &&
       text_equal(resolution->receiver_class->name, operation->type)) {
     resolution->named = resolution->receiver_class;
@@ -351,9 +352,9 @@ static enum jp_status status_of(const struct outcome *outcome)
 }
 
 /*
- * Finds the member and asks the judge about it. A receiver that is a value is made after the names have been
- * judged, because making it may run code, and before the member is searched, because the receiver's class
- * decides which member it is.
+ * Finds the member and asks the judge about it. A receiver that is a value is made between these two steps:
+ * after the names have been judged, because making it may run code, and before the member is searched,
+ * because the member depends on the receiver's class.
  *
  * *by_object: set by judge_operation; false once the member has been judged.
  */

@@ -28,7 +28,7 @@ option_reader endpoints_read_zmq;
 
 /* What guards the addresses of an option. */
 struct endpoint_guard {
-  bool is_insecure;       /* --insecure-listen: nothing needs to */
+  bool is_insecure;       /* --insecure-listen: any address is allowed without a guard */
   bool has_principals;    /* --principals */
   bool is_encrypted;      /* TLS for WebSocket and HTTP, CURVE for ZeroMQ */
   const char *encryption; /* the option that encrypts; NULL: there is none */

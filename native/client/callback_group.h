@@ -16,13 +16,13 @@
 /*
  * Who holds a callback. Under the lock of its group.
  *
- * | state             | what holds                                                      | who leaves it, on what |
+ * | state             | meaning                                                         | what ends it           |
  * | CALLBACK_HELD     | the program holds the callback: holds > 0                       | the last release       |
  * | CALLBACK_RELEASED | Java, calls, chains or messages hold it (given, users, awaited) | jp_callback_keep,      |
  * |                   |                                                                 | jp_answer_keep_        |
  * |                   |                                                                 | callback; the last     |
  * |                   |                                                                 | holder's release       |
- * | CALLBACK_ENDED    | nobody holds it: it is in callbacks->ended, and then freed      | nobody                 |
+ * | CALLBACK_ENDED    | nobody holds it: it is in callbacks->ended, and then freed      | nothing                |
  */
 enum callback_state {
   CALLBACK_HELD,     /* the program holds the callback */

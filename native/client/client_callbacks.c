@@ -26,7 +26,7 @@ enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
 /*
  * A call from Java. Under the client's lock.
  *
- * | state         | what holds                                                       | who leaves it, on what    |
+ * | state         | meaning                                                          | what ends it              |
  * | CALL_WAITING  | a thread runs it next, or it is in a list                        | the thread that runs or   |
  * |               |                                                                  | refuses it                |
  * | CALL_RUNNING  | the function runs on call->thread                                | the function: it answers, |
@@ -35,7 +35,7 @@ enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
  * |               |                                                                  | an answer                 |
  * | CALL_ANSWERED | the function runs; the call is answered, or cannot be any more   | the function: it returns  |
  * | CALL_OPEN     | the function has returned; the program must answer               | the program's answer      |
- * | CALL_OVER     | it neither runs nor can be answered: who sets this state ends it | nobody                    |
+ * | CALL_OVER     | it neither runs nor can be answered: who sets this state ends it | nothing                   |
  */
 enum call_state {
   CALL_WAITING,  /* the call waits for a thread that runs it */

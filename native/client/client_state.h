@@ -23,7 +23,7 @@
  * Whether a waiting thread sleeps while another thread reads. Under client->lock; client_readers.c has the
  * transitions.
  *
- * | state         | what holds                                            | who leaves it, on what                    |
+ * | state         | meaning                                               | what ends it                              |
  * | WAITER_NEW    | it has not slept yet: waiter->wake is not initialized | the waiter, if another thread leads       |
  * | WAITER_ASLEEP | it is in client->sleepers                             | the waiter: its wait is over, it has a    |
  * |               |                                                       | call to run, or nobody leads              |
@@ -115,7 +115,7 @@ struct completion_queue {
  * The events that the loop's epoll set reports for the connection. Under client->lock; client_readers.c has
  * the transitions.
  *
- * | state           | what holds                      | who leaves it, on what                                        |
+ * | state           | meaning                         | what ends it                                                  |
  * | LOOP_UNWATCHED  | epoll_fd has no connection      | client_watch_connection: it is open, and there is a loop      |
  * | LOOP_INPUT      | it reports input                | client_watch_connection: output waits; the connection's end   |
  * | LOOP_INPUT_ROOM | it reports input and room to    | client_watch_connection: no output waits; the connection's    |
@@ -154,7 +154,7 @@ struct client_reader {
  * client->transport is NULL except in CLIENT_OPEN, CLIENT_BREAKING and CLIENT_CLOSING. client_is_closed is
  * true from CLIENT_CLOSING_OPENING on.
  *
- * | state                  | what holds                                    | who leaves it, on what                   |
+ * | state                  | meaning                                       | what ends it                             |
  * | CLIENT_UNCONNECTED     | jp_client_open creates the client             | jp_client_open: it connects              |
  * | CLIENT_OPENING         | a thread opens a connection, without the lock | that thread; who closes the client       |
  * | CLIENT_OPEN            | messages are sent and received                | the transport fails; who closes          |
@@ -164,7 +164,7 @@ struct client_reader {
  * | CLIENT_CLOSING_OPENING | the client is closed; a thread opens a        | that thread, when the opening succeeds   |
  * |                        | connection                                    | or fails                                 |
  * | CLIENT_CLOSING         | the client is closed, the transport is not    | as CLIENT_BREAKING                       |
- * | CLIENT_CLOSED          | the client is closed                          | nobody                                   |
+ * | CLIENT_CLOSED          | the client is closed                          | nothing                                  |
  */
 enum client_state {
   CLIENT_UNCONNECTED,     /* the client is being created */
@@ -182,7 +182,7 @@ enum client_state {
  * client->lock; client_readers.c has the transitions. client->leader is NULL only in LEADER_NONE.
  * client_is_polled is true from LEADER_BUSY_POLLING on.
  *
- * | state                        | what holds                            | who leaves it, on what                    |
+ * | state                        | meaning                               | what ends it                              |
  * | LEADER_NONE                  | nobody reads for others               | who begins to wait; jp_client_process     |
  * | LEADER_READING               | the leader has the lock               | the leader: it polls, or its wait is over |
  * | LEADER_BUSY_POLLING          | it polls memory, without the lock     | the leader; who notifies it               |
@@ -207,11 +207,11 @@ enum leader_state {
  * Which threads call jp_client_process. As long as only one thread calls it, new work need not wake the loop
  * while that thread is inside jp_client_process. Under client->lock; client_readers.c has the transitions.
  *
- * | state             | what holds               | who leaves it, on what                          |
+ * | state             | meaning                  | what ends it                                    |
  * | PROCESSED_NEVER   | no thread has called it  | the first thread; a call of Java with an origin |
  * | PROCESSED_BY_ONE  | only                     | another thread; a call of Java with an origin   |
  * |                   | client->last_processor   |                                                 |
- * | PROCESSED_BY_MANY | several have, or should  | nobody                                          |
+ * | PROCESSED_BY_MANY | several have, or should  | nothing                                         |
  */
 enum processed_by {
   PROCESSED_NEVER,  /* no thread has called jp_client_process */

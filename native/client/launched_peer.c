@@ -44,11 +44,11 @@ enum { CHUNK = 16 * 1024, LAST_OUTPUT_MS = 1000, OUTPUT_WAIT_MS = 200 };
 /*
  * A child process. `state` and `status` are guarded by `lock`; the owner uses the other members.
  *
- * | state       | what holds                                                | who leaves it, on what          |
+ * | state       | meaning                                                   | what ends it                    |
  * | CHILD_NONE  | no process was started: child->pid is 0                   | start_process: it runs          |
  * | CHILD_RUNS  | the process was started, and waitpid has not seen its end | await_end: it has ended, or     |
  * |             |                                                           | other code has waited for it    |
- * | CHILD_ENDED | the process has ended: child->pid may be reused           | nobody                          |
+ * | CHILD_ENDED | the process has ended: child->pid may be reused           | nothing                         |
  */
 enum child_state {
   CHILD_NONE, /* no process was started */

@@ -19,7 +19,7 @@
 
 /*
  * Under the lock. listener_close leaves each state for CLOSED.
- *   | state  | what holds                                    | who leaves it, on what                |
+ *   | state  | meaning                                       | what ends it                          |
  *   | CLOSED | there is no socket: fd is -1                  | listener_bind, before there is a crew |
  *   | OPEN   | the socket is watched, or has a turn          | a turn, or listener_tick, on failure  |
  *   | PAUSED | accepting, or watching the socket, has failed | listener_tick, which watches again    |

@@ -69,12 +69,12 @@ struct rpc_session {
 /*
  * The thread that sweeps. Under the sessions' lock.
  *
- * | state            | what holds                                         | who leaves it, on what                 |
+ * | state            | meaning                                            | what ends it                           |
  * | SWEEPER_NONE     | rpc_sessions_start was not called, or has failed   | rpc_sessions_start; rpc_sessions_stop  |
  * | SWEEPER_RUNS     | the thread sweeps expired sessions                 | rpc_sessions_stop; rpc_sessions_start, |
  * |                  |                                                    | if no thread was made                  |
  * | SWEEPER_STOPPING | the thread ends every session without a holder     | the thread, after that                 |
- * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session     | nobody                                 |
+ * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session     | nothing                                |
  * |                  | without a holder                                   |                                        |
  */
 enum sweeper_state {

@@ -56,12 +56,12 @@ enum { PEER_ID_SIZE = 37, PROCESS_NAME_SIZE = 33 };
 /*
  * Whether a connection may be used. The GIL guards it; py_connection.c has the transitions.
  *
- * | state                 | what holds                          | who leaves it, on what                        |
+ * | state                 | meaning                             | what ends it                                  |
  * | PY_CONNECTION_NEW     | it is being opened: `links` is NULL | its opening, if that succeeds                 |
  * | PY_CONNECTION_OPEN    | threads may enter it                | close_connection                              |
  * | PY_CONNECTION_CLOSING | no thread enters it any more; some  | the last of `users`, which closes the clients |
  * |                       | may still be inside its clients     |                                               |
- * | PY_CONNECTION_CLOSED  | its clients are closed, or are      | nobody                                        |
+ * | PY_CONNECTION_CLOSED  | its clients are closed, or are      | nothing                                       |
  * |                       | being closed: `links` is NULL       |                                               |
  */
 enum py_connection_state {
@@ -132,12 +132,12 @@ void connection_end_wait(struct py_connection *connection, enum jp_client_status
 /*
  * Who may use a link. The GIL guards it; py_links.c has the transitions.
  *
- * | state            | what holds                                        | who leaves it, on what        |
+ * | state            | meaning                                           | what ends it                  |
  * | LINK_FOR_THREADS | a thread without a link may use it                | a loop reserves it; its       |
  * |                  |                                                   | client ends; it is closed     |
  * | LINK_FOR_LOOP    | only a loop uses it                               | its client ends; it is closed |
  * | LINK_ENDED       | its client has ended: nobody begins to use it     | it is closed                  |
- * | LINK_CLOSED      | its connection is closed; connection, client NULL | nobody                        |
+ * | LINK_CLOSED      | its connection is closed; connection, client NULL | nothing                       |
  */
 enum link_state {
   LINK_FOR_THREADS, /* a thread without a link may use this link */

@@ -21,12 +21,12 @@
 /*
  * What may be done with the connection. Only its owner uses it.
  *
- * | state           | what holds                     | who leaves it, on what                               |
+ * | state           | meaning                        | what ends it                                         |
  * | TLS_HANDSHAKING | the peer is not verified yet   | client_tls_shake_hands: it is complete, or has       |
  * |                 |                                | failed                                               |
  * | TLS_OPEN        | the peer was verified          | a read: the peer ends it; a read or write that fails |
- * | TLS_ENDED       | the peer has announced its end | nobody                                               |
- * | TLS_BROKEN      | OpenSSL allows no further call | nobody                                               |
+ * | TLS_ENDED       | the peer has announced its end | nothing                                              |
+ * | TLS_BROKEN      | OpenSSL allows no further call | nothing                                              |
  */
 enum tls_state {
   TLS_HANDSHAKING, /* the handshake is not complete */

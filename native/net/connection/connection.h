@@ -53,7 +53,7 @@ struct connection_limits {
  * A connection has three states, which are independent of each other.
  *
  * `state`: who owns the connection. Under the lock.
- *   | state  | what holds                                      | who leaves it, on what                               |
+ *   | state  | meaning                                         | what ends it                                         |
  *   | FREE   | the place has no connection, no descriptor      | connection_table_accept, for a new client            |
  *   | ARMED  | nobody owns it; an event, or the ready queue,   | connection_own: a turn, the watcher at a deadline or |
  *   |        | brings a turn                                   | at the end; finish_turn, if it may not be read       |
@@ -120,7 +120,7 @@ static const uint16_t connection_input_transitions[] = {
 
 /*
  * Who answers the message that is being served.
- *   | state      | what holds                                               | who leaves it, on what               |
+ *   | state      | meaning                                                  | what ends it                         |
  *   | OWN_ANSWER | the owner answers it                                     | a visitor, in call                   |
  *   | ANSWERED   | a visitor has answered it: the owner drops its answer    | connection_serve; a visitor          |
  *   | SEIZED     | as ANSWERED, and nothing more is written or served       | the end of the connection            |

@@ -22,7 +22,7 @@
  * Reading in call: while calls are open, some thread has to read their answers. While the owner's thread
  * waits for an answer, it reads. Otherwise the thread that gets the next event reads. If no call is open,
  * input is read ahead as soon as the request has lasted for a while (crew_call_ops.read_ahead).
- *   | reader        | what holds                                  | who leaves it, on what                          |
+ *   | reader        | meaning                                     | what ends it                                    |
  *   | NOBODY        | outside a call; or in call without reading  | a thread that sends, or the watcher, arms it;   |
  *   |               | ahead, and no call is open except those of  | the owner: recall_input                         |
  *   |               | the owner's thread, which runs a nested     |                                                 |

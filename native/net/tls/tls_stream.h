@@ -24,13 +24,13 @@
 struct tls_stream;
 
 /*
- *   | state  | what holds                                         | who leaves it, on what                    |
+ *   | state  | meaning                                            | what ends it                              |
  *   | GREETS | the client's first bytes are not all here          | a read that has them                      |
  *   | SHAKES | they begin a handshake, which goes on              | a read that ends it                       |
  *   | OPEN   | bytes are read and written                         | tls_stream_close                          |
  *   | CLOSED | the final alert was written; input may still be    | a failure                                 |
  *   |        | read                                               |                                           |
- *   | FAILED | nothing more is read or written; an alert may have | nobody                                    |
+ *   | FAILED | nothing more is read or written; an alert may have | nothing                                   |
  *   |        | been sent                                          |                                           |
  */
 enum tls_stream_state {

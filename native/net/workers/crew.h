@@ -192,7 +192,7 @@ struct crew_end {
  * The state of a place for a member. The lock guards all changes, except that the thread itself changes to
  * and from WAITING without the lock. A reserved thread has only the first three states. The watcher has no
  * state.
- *   | state    | what holds                                     | who leaves it, on what                              |
+ *   | state    | meaning                                        | what ends it                                        |
  *   | FREE     | no thread; worker is NULL                      | crew_add_member, start_reserved                     |
  *   | STARTING | the thread is being started; worker is NULL    | the thread, once it runs; the thread that starts    |
  *   |          |                                                | it, on failure                                      |

@@ -60,7 +60,7 @@ struct zeromq_held {
 
 /*
  * The state of an identity, under zeromq->lock.
- *   | state    | what holds                                       | who leaves it, on what                            |
+ *   | state    | meaning                                          | what ends it                                      |
  *   | FREE     | it is on the free list                           | zeromq_identity_get, for a routing id             |
  *   | FILED    | it is in its bucket; no thread is in its turn    | a turn; zeromq_identity_release                   |
  *   | OWNED    | a thread is in its turn, and reads the first     | that thread, at the end of its turn;              |

@@ -38,7 +38,7 @@ struct callback_records {
 /*
  * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
  *
- * | state             | what holds                                        | who leaves it, on what                    |
+ * | state             | meaning                                           | what ends it                              |
  * | RELEASES_WAIT     | releases wait for a thread that sends, or room    | callbacks_send_releases                   |
  * | RELEASES_LEAVE    | a thread sends them, including those that are     | that thread; rpc_callbacks_has_room       |
  * |                   | added during that time                            |                                           |
@@ -63,14 +63,14 @@ struct callback_releases {
  * The state of a client's callbacks. Under their lock; callbacks.c has the transitions. callbacks_are_closed is true in
  * the last two, in which the session is held only as long as calls are open.
  *
- * | state                        | what holds                                         | who leaves it, on what        |
+ * | state                        | meaning                                            | what ends it                  |
  * | RPC_CALLBACKS_OPEN           | calls may begin                                    | whoever sees the connection's |
  * |                              |                                                    | end; the watcher, after the   |
  * |                              |                                                    | grace time of a stop          |
  * | RPC_CALLBACKS_CLIENT_GONE    | no answer can come: calls end                      | rpc_callbacks_close           |
  * | RPC_CALLBACKS_STOPPED        | the grace time of a stop is over: calls end        | rpc_callbacks_close           |
- * | RPC_CALLBACKS_CLOSED         | as RPC_CALLBACKS_CLIENT_GONE; the client is closed | nobody                        |
- * | RPC_CALLBACKS_STOPPED_CLOSED | as RPC_CALLBACKS_STOPPED; the client is closed     | nobody                        |
+ * | RPC_CALLBACKS_CLOSED         | as RPC_CALLBACKS_CLIENT_GONE; the client is closed | nothing                       |
+ * | RPC_CALLBACKS_STOPPED_CLOSED | as RPC_CALLBACKS_STOPPED; the client is closed     | nothing                       |
  */
 enum rpc_callbacks_state {
   RPC_CALLBACKS_OPEN,          /* calls may begin */
@@ -184,16 +184,16 @@ enum callback_ending {
  * The next event for which a call waits. Under the callbacks' lock. callback_call_has_ended is true from
  * RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON in the states before RPC_CALL_ENDING only.
  *
- * | state             | what holds                                             | who leaves it, on what               |
+ * | state             | meaning                                                | what ends it                         |
  * | RPC_CALL_UNSENT   | its message is being written; or it is an event, and   | its thread sends it; its end         |
  * |                   | its message has found room                             |                                      |
  * | RPC_CALL_EXPECTS  | its message is being sent, was sent, or waits for      | room, an answer, its end; a send     |
  * |                   | room; an answer may come                               | that fails                           |
  * | RPC_CALL_HAS_ROOM | likewise; room was made since, so that it may be sent  | its thread sends it; an answer; its  |
  * |                   |                                                        | end                                  |
- * | RPC_CALL_ANSWERED | call->answer is the answer, which its thread reads     | nobody                               |
+ * | RPC_CALL_ANSWERED | call->answer is the answer, which its thread reads     | nothing                              |
  * | RPC_CALL_ENDING   | call->ending says why; its thread is still to be woken | callbacks_wake_ended                 |
- * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken           | nobody                               |
+ * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken           | nothing                              |
  *
  * Its thread closes the call in each of the last three states, or if its message cannot be sent.
  */

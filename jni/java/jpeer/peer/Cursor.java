@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class Cursor {
   private static final Object[] NOTHING = {};
-  /* Further elements of a pair after key and value: this cursor, and in a kept pair also the entry from which
-   * the pair was read. */
+  /* The index of the element after key and value in a pair. It is this cursor. A kept pair has one more
+   * element, the entry from which the pair was read. */
   private static final int MARK = 2;
   private static final int ENTRY = 3;
 
