@@ -27,8 +27,8 @@ struct jvm_thread;
  * the next two calls. The descriptor is never closed. own_hangup: HUP does not ask to stop, and is caught
  * even if it was ignored. JP_IO. */
 enum jp_status jvm_signals_catch(bool own_hangup, int *descriptor, struct jp_error *error) JP_MUST_CHECK;
-/* Call it after the JVM was created: sets the handlers again, over those that agents have set, and no longer
- * hides them. */
+/* Call it after the JVM was created. Sets the handlers again, in place of handlers that agents have set, and
+ * no longer hides them. */
 void jvm_signals_keep(void);
 /* Call it if the JVM could not be created: restores the actions from before jvm_signals_catch. */
 void jvm_signals_restore(void);
@@ -52,10 +52,12 @@ void jvm_stopping_set_jvm(struct jvm *jvm);
 
 /* Returns after the first signal; false: jvm_stopping_dismiss has been called. One thread. */
 bool jvm_stopping_await(void);
-/* Logs why the process ends: the first signal and its sender, who called System.exit, or that the application's last
- * thread has ended. A signal that the process sent itself is logged by its sender. On the thread of a shutdown hook. */
+/* Logs why the process ends: the first signal and its sender, the code that called System.exit, or the end of
+ * the application's last thread. A signal that the process sent itself is not logged here, because its sender
+ * logs it. Call it on the thread of a shutdown hook. */
 void jvm_stopping_log_cause(struct jvm_thread *thread);
-/* The JVM is exiting, for whatever reason: no thread needs to wait for a signal any more. */
+/* Call it when the JVM exits, for whatever reason: jvm_stopping_await returns, because no thread needs to
+ * wait for a signal any more. */
 void jvm_stopping_dismiss(void);
 
 #endif

@@ -130,7 +130,8 @@ enum loop_watch {
 /* The descriptor that jp_client_descriptor returns, and the descriptors that make it readable. Created at the
  * first call. */
 struct client_loop {
-  int epoll_fd;  /* contains the others and the connection; -1: there is no loop */
+  int epoll_fd;  /* the epoll set of the descriptors below and of the connection's descriptor; -1: there is no
+                  * loop */
   int wake_fd;   /* an eventfd: completions wait, or the connection has ended */
   int timer_fd;  /* expires at the next deadline of a completion */
   bool is_woken; /* wake_fd is readable. Independent of `watch` */
@@ -246,7 +247,8 @@ struct jp_client {
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
   struct uuid session;
   bool reconnects;
-  atomic_bool keeps_token; /* no token is asked for any more. Not under the lock */
+  atomic_bool keeps_token; /* no further token is read: the last token is used again. Not guarded by the
+                            * lock */
   size_t pending_max;
   bool (*interrupted)(void *context); /* NULL: nothing interrupts a wait */
   void *interrupted_context;
@@ -257,7 +259,8 @@ struct jp_client {
   const struct transport_kind *kind; /* of `transport` */
   struct jp_client_error ended;      /* why the last connection has ended, or why no connection was opened */
   uint64_t connection;               /* the number of connections that were opened */
-  char *token;                       /* the last one; NULL: none, or `open` of the transport sends tokens */
+  char *token;                       /* the last token; NULL: none, or the transport sends tokens only in
+                                      * `open` */
   int64_t retry_ns;                  /* no connection is tried before this time */
   int64_t pause_ns;                  /* the last pause between two tries */
 
@@ -340,7 +343,8 @@ int64_t client_deadline(int timeout_ms);
  * client_use_token or client_drop_token. JP_CLIENT_NO_TOKEN. */
 enum jp_client_status client_ask_for_token(struct jp_client *client, char **token,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The next messages have the token; NULL: the last one. Takes it, even on failure. Call while the connection is open. */
+/* The next messages will have this token. NULL: they have the last token. Takes the token, even on failure.
+ * Call while the connection is open. */
 enum jp_client_status client_use_token(struct jp_client *client, char *token,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Frees it; NULL is fine. */

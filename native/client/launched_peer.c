@@ -66,7 +66,7 @@ struct child {
   pthread_mutex_t lock;
   enum child_state state;
   pid_t pid;     /* 0: none */
-  int lifeline;  /* our end of a socket that the child watches, and where it writes why it cannot start */
+  int lifeline;  /* our end of a socket. The child watches its end, and writes there why it cannot start */
   int output[2]; /* the read ends of its stdout and stderr; -1: inherited */
   int status;    /* of waitpid; -1: other code has waited for the child */
 };
@@ -264,7 +264,8 @@ static bool environment_has_policy(void)
 
 /* ---- the child ---- */
 
-/* The child's ends of the pipes; -1: none. Their numbers are above those that the child uses. */
+/* The child's ends of the pipes; -1: none. Their numbers are greater than the descriptors that the child will
+ * have. */
 struct ends {
   int lifeline;
   int output[2];
@@ -538,7 +539,8 @@ static uint64_t count_waiting(const struct output *output, int which)
 static void await_output(struct output *output)
 {
   struct epoll_event arrival;
-  /* The order matters: the thread sets is_reading before it empties a pipe. */
+  /* The pipes must be checked before is_reading, because the thread sets is_reading before it empties a
+   * pipe. */
   if (epoll_wait(output->arrivals, &arrival, 1, 0) == 0 && !atomic_load(&output->is_reading))
     return;
   int64_t end = clock_now_ns() + (int64_t)OUTPUT_WAIT_MS * 1000000;
@@ -624,7 +626,8 @@ static enum jp_client_status start_child(struct jp_peer *peer, const struct jp_l
   return status;
 }
 
-/* The socket exists before the JVM has started; an early connection waits for its answer. */
+/* The child's socket exists before its JVM has started, so the connection may have to wait for its first
+ * answer. */
 static enum jp_client_status connect_to_child(struct jp_peer *peer, const struct jp_launch_config *config,
                                               struct jp_client_error *error)
 {

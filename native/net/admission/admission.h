@@ -5,7 +5,8 @@
  * groups that the command line admits. root is admitted only if it is one of these users. All admitted users
  * are the same principal, `owner`.
  *
- * ZeroMQ has the same rule as libzmq's filters (zeromq_listen_on). Constant data after the start; any thread.
+ * For ZeroMQ the same rule is set as filters of libzmq (zeromq_listen_on). Constant data after the start; any
+ * thread.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +38,7 @@ static inline bool admission_has_others(const struct admission *admission)
  * supplementary groups (SO_PEERCRED, SO_PEERGROUPS). Sets *client. */
 bool admission_admits(const struct admission *admission, int fd, struct admission_client *client);
 
-/* The same two facts, of any process. False: they are not known. */
+/* Sets *client for any process at the other end. False: the system does not know the process. */
 bool admission_identify(int fd, struct admission_client *client);
 /* All groups of the process at the other end of a connected Unix socket; the caller frees them. NULL: they cannot be read. */
 gid_t *admission_read_groups(int fd, size_t *count);

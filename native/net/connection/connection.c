@@ -192,7 +192,7 @@ static void send_bytes(struct connection *connection)
   }
 }
 
-/* As send_bytes. Bytes that TLS has encrypted and not sent are still unsent here. */
+/* The same as send_bytes, over TLS. Bytes that TLS has encrypted but not sent count as unsent. */
 static void send_encrypted(struct connection *connection)
 {
   struct tls_stream *tls = connection->tls;
@@ -434,7 +434,7 @@ void connection_drop_message(struct connection *connection)
     buffer_clear(&connection->message);
 }
 
-/* Reports a message that was refused without the service, because the service counts all answers. */
+/* Reports to the service a message that was refused without it, because the service counts all answers. */
 static void report_refusal(const struct connection *connection, const struct crew_member *member,
                            const struct crew_message *message, enum crew_served served)
 {
@@ -463,8 +463,8 @@ static void enter_service(struct connection *connection, struct crew_member *mem
     pthread_mutex_unlock(&connection->lock);
 }
 
-/* If the connection has got a duplex during the call, the call is shared. Returns who has answered the
- * message. */
+/* Returns who has answered the message. The call is shared if the connection has got a duplex during the
+ * call. */
 static enum connection_answerer leave_service(struct connection *connection, enum crew_served served)
 {
   bool has_worker = connection->worker != NULL;
@@ -598,8 +598,8 @@ static bool must_hand_over(const struct connection *connection, const struct cre
   return pinned != member && (pinned != NULL || atomic_load(&member->pinned) != NULL);
 }
 
-/* member NULL: any member serves the connection from now on. The previous pinned member leaves. The caller
- * holds the lock. */
+/* Pins the connection to the member, in place of the previous pinned member. NULL: any member may serve the
+ * connection. The caller holds the lock. */
 static void set_pinned(struct connection *connection, struct crew_member *member)
 {
   struct crew_member *before = get_pinned_member(connection);
@@ -665,7 +665,7 @@ static bool acquire_connection(struct connection *connection, const struct crew_
     connection->is_due = true;
     crew_wake(pinned);
   } else if (taken && pinned == NULL && atomic_load(&member->pinned) != NULL) {
-    /* the connection was pinned to this member, which leaves; another member gets the next event */
+    /* the connection is no longer pinned to this member; another member gets the next event */
     taken = false;
   }
   if (taken) {
@@ -730,7 +730,8 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
   return connection_unsent(connection) > 0 || connection_is_broken(connection);
 }
 
-/* STEP_SERVED if there may be more to do without new input: the protocol's objects may hold whole messages. */
+/* Returns STEP_SERVED if there may be more to do without new input, because the protocol's objects may hold
+ * whole messages. */
 static enum step choose_step_after_turn(const struct connection *connection)
 {
   bool has_more = connection_input_state(connection) != CONNECTION_INPUT_DRAINED || connection->has_message ||
@@ -797,7 +798,8 @@ static enum step run_turn(struct connection *connection, struct crew_member *mem
 {
   struct crew_turn turn;
   crew_turn_begin(&turn);
-  int64_t now_ns = turn.ends_ns; /* of the last read; at first the end of the turn will do */
+  int64_t now_ns = turn.ends_ns; /* the time of the last read; before the first read, the end of the turn
+                                  * serves as an estimate */
   int64_t due_ns = 0;            /* when the deadline is checked again */
   for (;;) {
     enum step step = next_step(connection, member);
@@ -911,7 +913,8 @@ static enum jp_status arm_connection(struct connection *connection, const struct
 
 /* --- the end of a turn --- */
 
-/* *reading_ms: the deadline without the one for output that the client does not read. */
+/* Returns the next deadline. *reading_ms is the next deadline without regard to output that the client does
+ * not read. */
 static int64_t next_deadline(struct connection *connection, enum step last, int64_t *reading_ms)
 {
   int64_t now = clock_now_ms();
@@ -983,8 +986,8 @@ static void close_now(struct connection *connection, struct crew_member *member)
   connection_table_release(connection->table, connection);
 }
 
-/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. last: STEP_SERVED: there may be more
- * to do at once. */
+/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. last: the last step of the
+ * turn; STEP_SERVED means that there may be more to do at once. */
 static void finish_turn(struct connection *connection, struct crew_member *member, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -1050,9 +1053,8 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   if (stalled || connection->stream != NULL || connection_lingers(connection) || is_shaking)
     step = STEP_DROPS;
   else if (carrier != NULL && !connection_has_begun(connection) && carrier->release_idle(connection)) {
-    step = STEP_NEEDS_INPUT; /* the deadline was set only to release memory */
-    connection->has_sent =
-        false; /* nothing was sent since the last turn: a client that does not read is still stalled */
+    step = STEP_NEEDS_INPUT;      /* the deadline was set only to release memory */
+    connection->has_sent = false; /* still stalled, because nothing was sent since the last turn */
   } else {
     connection->protocol->expire(connection);
   }
@@ -1069,7 +1071,8 @@ void connection_expel(struct connection *connection, struct crew_member *watcher
   finish_turn(connection, watcher, step);
 }
 
-/* The watcher then finds that the client has left (connection_check_client), and ends its call. */
+/* After this, the watcher finds that the client has left (connection_check_client), and ends the client's
+ * call. */
 void connection_expel_in_call(struct connection *connection)
 {
   if (connection_has_left(connection) || connection_is_seized(connection) || connection_is_broken(connection))
@@ -1129,7 +1132,7 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
 
 /* --- ended calls whose threads have not returned --- */
 
-/* In call, under the lock, as a visitor. */
+/* Called in call, under the lock, by a visitor. */
 static bool answer_for_owner(struct connection *connection, enum rpc_call_cause cause, struct buffer *answer)
 {
   const struct connection_protocol *protocol = connection->protocol;
@@ -1290,7 +1293,7 @@ static void close_early(struct connection *connection)
   connection->fd = -1;
 }
 
-/* In call, under the lock, as a visitor. */
+/* Called in call, under the lock, by a visitor. */
 static bool check_for_end(struct connection *connection)
 {
   struct pollfd polled = {.fd = connection->fd, .events = POLLRDHUP};

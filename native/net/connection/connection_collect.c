@@ -50,7 +50,7 @@ static bool fill_message(struct duplex_message *made, struct buffer *message)
   return true;
 }
 
-/* When the message is answered without having run. */
+/* Returns the time after which the message is answered without having run. */
 static int64_t find_expiry(const struct connection *connection, struct text message, int64_t arrived_ns)
 {
   const struct rpc_codec *codec = connection_codec(connection);
@@ -302,7 +302,7 @@ static bool owes_answer(struct connection *connection)
   return owes;
 }
 
-/* Cancels a request that is nested in a callback. The watcher ends one that runs. */
+/* Cancels a request that is nested in a callback. If it runs already, the watcher ends it. */
 static bool cancel_nested(struct connection *connection, struct text id, enum rpc_nested_state which)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -474,7 +474,8 @@ static enum collected collect_part(struct connection *connection, struct crew_me
   enum collected output = flush_output(connection);
   if (output != COLLECTED_SOME)
     return output;
-  /* No more may be read ahead before the end of the call. TCP, or the ring, stops the client. */
+  /* No more may be read ahead before the end of the call. The client can then send no more, because the
+   * socket or the ring becomes full. */
   if (!connection_duplex_is_urgent(connection) &&
       (connection_collect_is_full(connection) || connection_must_pause(connection)))
     return COLLECTED_FULL;

@@ -10,7 +10,7 @@
 
 enum {
   CATCH_UP_MESSAGES = 64,    /* messages that are collected before the next message is served */
-  VAIN_MEMBERS_MAX = 4,      /* members that are woken in vain between two checks of the watcher */
+  VAIN_MEMBERS_MAX = 4,      /* so many members may be woken in vain between two checks of the watcher */
   ANSWER_ALWAYS = 16 * 1024, /* an answer up to this size may be sent until twice send_buffer_max is unsent */
   EVENTS_TOGETHER = 16 * 1024, /* events are held back until they have this size, */
   EVENTS_TOGETHER_NS = 100000  /* if the last event was sent less than this time ago */
@@ -23,8 +23,8 @@ static struct connection *connection_of(struct crew_source *source)
 
 /* --- holders --- */
 
-/* Makes a duplex that the connection holds. callbacks: the client's, which hold it, too; NULL: none. Returns NULL if
- * memory is short. */
+/* Makes a duplex. The connection holds it, and so do the client's callbacks; callbacks may be NULL. Returns
+ * NULL if memory is short. */
 static struct connection_duplex *make_duplex(struct connection *connection, struct rpc_callbacks *callbacks)
 {
   struct connection_duplex *duplex = calloc(1, sizeof *duplex);
@@ -365,7 +365,7 @@ static bool begin_waiting(struct crew_source *source, struct crew_member *member
   struct connection *connection = connection_of(source);
   bool reads = false;
   if (connection->duplex == NULL)
-    return false; /* if the connection gets a duplex from now on, other threads read it */
+    return false; /* if the connection gets a duplex later, other threads read the connection */
   pthread_mutex_lock(&connection->lock);
   if (connection->duplex != NULL && in_call_is_inside(&connection->in_call) &&
       connection->worker == member->worker && !connection_has_left(connection)) {
@@ -519,7 +519,7 @@ void connection_duplex_read(struct connection *connection, struct crew_member *m
   enum collected collected = COLLECTED_ALL;
   if (connection_duplex_is_urgent(connection) || duplex_ahead(connection->duplex) != DUPLEX_AHEAD_WAITS) {
     collected = collect_in_turn(connection, member);
-  } else { /* nothing is read: the member sends held-back events only */
+  } else { /* nothing is read: the member only sends the events that were held back */
     pthread_mutex_lock(&connection->lock);
     if (connection_needs_flush(connection))
       connection_flush(connection);
@@ -635,7 +635,8 @@ int64_t connection_duplex_check(struct connection *connection)
   connection_flush(connection);
   duplex->vain_members = 0;
   if (duplex->callbacks == NULL)
-    return INT64_MAX; /* the rest of the output is sent with the next answer, or by an event */
+    return INT64_MAX; /* no time is set: the rest of the output is sent with the next answer, or after an
+                       * event */
   check_stall(connection, has_moved || connection->has_sent);
   bool has_others = atomic_load(&duplex->open_calls) > duplex->own_calls;
   if (duplex_reader(duplex) == DUPLEX_NOBODY && has_others && !duplex_has_ended(duplex))
