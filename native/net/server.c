@@ -59,7 +59,7 @@ struct net_server {
   struct web_origins *origins;
   struct tls_credentials *credentials; /* NULL: no TLS */
   struct json_site sites[NET_ENDPOINTS_MAX];
-  size_t site_count; /* sites that were bound, or whose bind has failed */
+  size_t site_count; /* the number of sites that were bound, or whose bind has failed */
   struct unix_socket zmq_files[NET_ENDPOINTS_MAX];
   struct crew *crew;
   struct input_budget input;
@@ -133,7 +133,7 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
   }
   if (server->zeromq != NULL && zeromq_tick(server->zeromq))
     is_wanted_soon = true;
-  /* If a deadline has passed and still exists, a turn owns its connection. */
+  /* A deadline that has passed and still exists belongs to a connection that is in a turn. */
   if (is_wanted_soon || due_ms <= now_ms)
     due_ms = now_ms + TICK_MS;
   return due_ms;
@@ -395,7 +395,7 @@ void net_drain(struct net_server *server, int64_t grace_ms)
 
 void net_destroy(struct net_server *server)
 {
-  enum { LEAVE_MS = 5000 }; /* nobody waits for the end of this process any more, and a thread may be slow */
+  enum { LEAVE_MS = 5000 }; /* may be long, because nobody waits for the end of the process any more */
   if (server == NULL)
     return;
   close_listeners(server);

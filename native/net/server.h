@@ -1,13 +1,14 @@
 #ifndef JPEER_NET_SERVER_H
 #define JPEER_NET_SERVER_H
 /*
- * The server: the listening sockets, and the crew that serves their clients. WebSocket and HTTP share addresses, a
- * ZeroMQ ROUTER has its own. Each address is a TCP port or a Unix socket (net/unix_socket.h). net_bind comes before
- * net_start, so that a port in use is found before a JVM is started.
+ * The server: the listening sockets, and the crew that serves their clients. WebSocket and HTTP share
+ * addresses; a ZeroMQ ROUTER has addresses of its own. Each address is a TCP port or a Unix socket
+ * (net/unix_socket.h). net_bind and net_start are separate, so that a port in use is found before a JVM is
+ * started.
  *
- * Any web page can reach a loopback port. So requests of web pages of other origins are
- * refused unless the origin is allowed, and so are requests whose Host only DNS rebinding can explain
- * (net/http/http_route.h).
+ * Any web page can send requests to a loopback port. For this reason requests from web pages of other origins
+ * are refused unless the origin is allowed. Requests with a Host that only DNS rebinding can explain are
+ * refused, too (net/http/http_route.h).
  */
 #include "base/status.h"
 #include "net/admission/admission.h"
@@ -48,10 +49,12 @@ struct net_config {
   /* The file of the peer's CURVE keys, for the TCP addresses of ZeroMQ; borrowed for net_bind. NULL: no CURVE. Needs
    * principals. */
   const char *zmq_curve_key;
-  struct unix_socket_access socket_access; /* of the files of Unix sockets; the process's own user's alone */
-  struct admission admission;              /* who may use Unix sockets; the peer's own user alone */
+  struct unix_socket_access socket_access; /* default: only the process's own user may use the files of Unix
+                                            * sockets */
+  struct admission admission;              /* who may use Unix sockets; default: only the peer's own user */
   struct principals
-      *principals;    /* who may come in at all, instead of admission; NULL: everyone is owner. Borrowed */
+      *principals;    /* who is admitted, in place of `admission`; borrowed. NULL: every admitted client is
+                       * `owner` */
   size_t threads;     /* the crew's size when idle; 0: number of cores */
   size_t threads_max; /* 256 */
   size_t lost_max;    /* 64 lost threads that are replaced */
@@ -84,7 +87,7 @@ void net_config_defaults(struct net_config *config);
  * the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
-/* Has the TLS files read again; without TLS does nothing. Any thread, before net_destroy. */
+/* Lets the TLS files be read again. Does nothing without TLS. Any thread, before net_destroy. */
 void net_reload(struct net_server *server);
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc" (wss and https with TLS), "ws+unix:/run/peer", "http+unix:/run/peer",
  * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed until net_destroy. */
@@ -92,7 +95,8 @@ const char *const *net_addresses(const struct net_server *server);
 /* Starts the watcher and the crew. The service is used until net_destroy returns. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
-/* The principals were loaded again: connections of those that are gone are closed soon. Any thread. */
+/* Call it after the principals were loaded again: connections of principals that no longer exist are closed
+ * soon. Any thread. */
 void net_principals_changed(struct net_server *server);
 /*
  * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms;

@@ -1053,8 +1053,9 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   if (stalled || connection->stream != NULL || connection_lingers(connection) || is_shaking)
     step = STEP_DROPS;
   else if (carrier != NULL && !connection_has_begun(connection) && carrier->release_idle(connection)) {
-    step = STEP_NEEDS_INPUT;      /* the deadline was set only to release memory */
-    connection->has_sent = false; /* still stalled, because nothing was sent since the last turn */
+    step = STEP_NEEDS_INPUT; /* the deadline was set only to release memory */
+    connection->has_sent =
+        false; /* nothing was sent since the last turn, so a client that does not read is still stalled */
   } else {
     connection->protocol->expire(connection);
   }

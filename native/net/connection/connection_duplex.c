@@ -748,8 +748,8 @@ static enum rpc_pushed find_room(const struct push *push)
   return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
 }
 
-/* Makes sure that unsent output is sent: wakes the reader, arms the connection, or leaves the output to the
- * watcher. */
+/* Ensures that unsent output is sent later: wakes the reader, arms the connection, or leaves the output to
+ * the watcher. */
 static void watch_output(const struct push *push)
 {
   struct connection *connection = push->connection;
@@ -844,7 +844,7 @@ static void count_call(const struct push *push)
   } else if (in_call_is_inside(&push->connection->in_call) && duplex_reader(duplex) == DUPLEX_NOBODY) {
     arm_for_others(push->connection, true);
   } else if (duplex_reader(duplex) == DUPLEX_WAITER && duplex_input(duplex) == COLLECTED_FULL) {
-    crew_wake(duplex->waiter); /* the waiter has stopped reading, because no more may be read ahead */
+    crew_wake(duplex->waiter); /* the waiter may have stopped reading at the limit of reading ahead */
   }
 }
 

@@ -46,8 +46,9 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
   return sum;
 }
 
-/* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before; so are those whose
- * thread has waited for the client since, because that ends the reading ahead. Returns when all have to be asked again. */
+/* Asks the sources whose calls have lasted for READ_AHEAD_MS to read ahead. Sources that were asked before
+ * are asked again only if `again` is true, or if the call's thread has waited for the client in between,
+ * because such a wait ends the reading ahead. Returns the time when all sources must be asked again. */
 static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
@@ -272,7 +273,8 @@ static bool answer_for_owner(struct crew *crew, struct crew_member *member, cons
   const struct crew_end rest = {{.cause = ended->cause, .is_any = true}, ended->steps};
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
   const bool is_patient =
-      now_ms < ended->at_ms + LOST_AFTER_MS; /* for the answers that a batch has already */
+      now_ms < ended->at_ms + LOST_AFTER_MS; /* a batch may have answers already: until this time, they are
+                                              * not dropped */
   if (now_ms < ended->at_ms + ANSWERED_AFTER_MS ||
       !source->call_ops->answer_ended(source, member, ended->steps, ended->cause, is_patient))
     return false;
@@ -316,8 +318,8 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
   return due_ms;
 }
 
-/* Requests the end of calls whose timeouts have passed, and of nested ones that were cancelled. Returns when the next timeout passes. A later call of a batch
- * is found by the next check only. */
+/* Requests the end of calls whose timeouts have passed, and of nested calls that were cancelled. Returns when
+ * the next timeout passes. A call of a batch that begins later is found only by the next check. */
 static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
 {
   const struct rpc_service *service = crew->service;
@@ -334,7 +336,8 @@ static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
         service->find_deadline(service->context, member->worker, member->call.since_ms, &end.call);
     if (at_ms <= now_ms) {
       crew_want_end(member, &end);
-      at_ms = now_ms + CHECK_EVERY_MS; /* it may be in vain: another thread visits the call */
+      at_ms = now_ms + CHECK_EVERY_MS; /* try again, because the request has no effect while another thread
+                                        * visits the call */
     }
     due_ms = at_ms < due_ms ? at_ms : due_ms;
   }

@@ -121,7 +121,8 @@ struct rpc_callbacks {
   /* Copies of the client's values; constant. */
   enum op_channel channel;
   struct op_session_key key;
-  struct principal_proof proof; /* of the client; maker.principal is held, and is its principal */
+  struct principal_proof proof; /* the proof of the client's principal, which is maker.principal, and is
+                                 * held */
   struct rpc_session_maker maker;
   struct rpc_session *session; /* held until callbacks_are_closed, and while calls_open > 0 */
 
@@ -164,7 +165,8 @@ struct callback_thread {
   _Atomic size_t count;                /* of the inbox; changed under the lock */
   struct rpc_callback_call *innermost; /* the call in which it waits, if any */
   size_t depth;                        /* count of its open calls; used by the thread only */
-  /* The innermost nested request being served, NULL: none. The thread, which alone changes it, reads it without the lock. */
+  /* The innermost nested request that is being served; NULL: none. Only the thread changes it, so the thread
+   * reads it without the lock. */
   struct callback_message *served;
 };
 
@@ -181,8 +183,9 @@ enum callback_ending {
 };
 
 /*
- * The next event for which a call waits. Under the callbacks' lock. callback_call_has_ended is true from
- * RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON in the states before RPC_CALL_ENDING only.
+ * The state of a call, by the next event for which it waits. Under the callbacks' lock.
+ * callback_call_has_ended is true from RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON in the states
+ * before RPC_CALL_ENDING only.
  *
  * | state             | meaning                                                | what ends it                         |
  * | RPC_CALL_UNSENT   | its message is being written; or it is an event, and   | its thread sends it; its end         |
