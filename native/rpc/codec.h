@@ -76,7 +76,8 @@ struct rpc_beside {
   void *state;
   /* Ends the request with this id, which runs or waits. False: no request has this id. */
   bool (*cancel)(void *state, struct text id);
-  /* Without a client, whose principal says so: the sender may end others' calls. */
+  /* Used if there is no client whose principal could say it: true if the sender may end the calls of other
+   * clients. */
   bool is_admin;
 };
 
@@ -124,9 +125,9 @@ struct rpc_codec {
   /* True if the message, which is being served, is a batch of requests. Any thread. NULL: the form has no
    * batches. */
   bool (*is_batch)(struct text message);
-  /* The time for which a message may wait before every request of it is answered with that error, in ms: the
-   * longest timeout of its requests (options.timeout, and call-timeout for a call of a member). 0: a request
-   * has no timeout, or the bytes are no message. Any thread. NULL if answer_ended is NULL. */
+  /* The time in ms for which a message may wait. After this time all its requests have timed out: the result
+   * is the longest timeout of its requests (options.timeout, and call-timeout for a call of a member). 0: a
+   * request has no timeout, or the bytes are not a message. Any thread. NULL if answer_ended is NULL. */
   int64_t (*find_timeout)(void *context, struct text message);
   /* Answers every request of the message with the error of a call that was ended (rpc_service.end_call). Any
    * thread. answer_ended NULL: the message is answered when its thread returns. */
@@ -137,7 +138,8 @@ struct rpc_codec {
   /* Answers every request of the message with an error of this text ("busy: ...", "the peer is shutting
    * down"). Any thread, no worker. */
   enum rpc_served (*refuse)(void *context, struct text message, const char *reason, struct buffer *out);
-  /* The same with the error of a denial: the sender may not use the peer. NULL: as `refuse`. */
+  /* The same as `refuse`, with the error that the sender may not use the peer. NULL: `refuse` is called
+   * instead. */
   enum rpc_served (*deny)(void *context, struct text message, const char *reason, struct buffer *out);
   /* Appends an error with this text as the answer to input that could not be read as a message. beginning:
    * the part of the message that was received. The error has the id of the message if `beginning` contains

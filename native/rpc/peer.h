@@ -35,7 +35,7 @@ struct rpc_limits {
   size_t sessions_per_address; /* 10,000; 0: all of them */
   int64_t session_ttl_ms;      /* 600,000 */
   size_t message_max;          /* 16 MiB */
-  /* the limit of the transports; the peer only shows it, as it does the next field */
+  /* the limit of the transports; the peer only shows this field and the next */
   size_t connections_max;
   size_t threads_max;      /* calls that may run at a time */
   int64_t call_timeout_ms; /* of each call of a member; 0: none */
@@ -65,7 +65,8 @@ void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses)
  * idle sessions. */
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
 const struct rpc_service *rpc_peer_service(struct rpc_peer *peer); /* borrowed, as long as the peer */
-/* The principals were loaded again: ends the sessions of those that are gone. Any thread. */
+/* Call it after the principals were loaded again: ends the sessions of principals that no longer exist. Any
+ * thread. */
 void rpc_peer_principals_changed(struct rpc_peer *peer);
 /* Called from hooks.drain, after all transports have stopped serving: ends the sessions while Java may
  * still be used. False if their thread did not end in time. May be repeated. */

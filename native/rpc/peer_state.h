@@ -43,11 +43,12 @@ struct rpc_worker {
   /* For crew members only: */
   struct rpc_call_watch watch;
   const struct rpc_waits *waits; /* NULL: the thread never waits for a client */
-  _Atomic bool was_interrupted;  /* since it last polled the call in which it waits */
+  _Atomic bool was_interrupted;  /* the thread was interrupted since it last polled the call in which it
+                                  * waits */
   uint32_t number;               /* of all workers so far (worker.c) */
   bool is_lost;                  /* under worker.c's lock */
   struct rpc_address lost_of;    /* the address of the client that the lost thread serves */
-  uint32_t lost_principal;       /* and the number of its principal, by which it counts; 0: owner */
+  uint32_t lost_principal;       /* the number of that client's principal; 0: owner */
   struct rpc_worker *next;       /* in the list of the workers of all crews: worker.c */
   struct rpc_worker **link;
 };
@@ -57,11 +58,12 @@ struct rpc_client {
   bool only_safe;
   _Atomic bool
       is_parted; /* its thread is lost, its request was answered, and another client has replaced it */
-  struct principal *principal; /* whose client it is: held, except by a nested one. NULL: owner */
+  struct principal *principal; /* the principal of the client: held, unless the client is nested. NULL:
+                                * owner */
   struct principal_proof proof;
   bool is_stale;             /* its message is meant for another epoch: no request of it runs */
   uint64_t number;           /* unique in the life of the peer */
-  uint64_t epoch;            /* of the name of its session; 0: not computed yet */
+  uint64_t epoch;            /* the epoch of the name of its session; 0: not computed yet */
   struct op_session_key key; /* empty: no other client shares the session */
   /* Held; NULL until it is needed. May be made by a thread that does not serve the client
    * (rpc_client_hold_session). */
@@ -72,7 +74,7 @@ struct rpc_client {
   struct rpc_session *spare;
   const struct rpc_push *push;     /* NULL: the client receives only answers */
   void *connection;                /* for push->open */
-  struct rpc_process *process;     /* that the client has joined (control session); NULL: none */
+  struct rpc_process *process;     /* the process that the client has joined (control session); NULL: none */
   struct rpc_callbacks *callbacks; /* NULL: the client has given no callback, and belongs to no process */
 };
 
@@ -91,9 +93,9 @@ void rpc_worker_keep_changes(void *context, struct rpc_worker *worker);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
 
-/* worker.c: appends the running calls as JSON, for the answer to `control calls`. by: the calling thread's.
- * Runs no Java except code of the JDK. An interrupt or a name of a listed call is delayed until the call was
- * listed. */
+/* worker.c: appends the running calls as JSON, for the answer to `control calls`. by: the jvm_thread of the
+ * calling thread. Runs no Java except code of the JDK. An interrupt or a name of a listed call is delayed
+ * until the call was listed. */
 void rpc_workers_list_calls(struct jvm_thread *by, struct arena *arena, struct buffer *list);
 /* worker.c: requests the end of the listed call with this number, which is then answered as cancelled. False:
  * the call does not run. Any thread. */

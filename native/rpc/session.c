@@ -14,8 +14,8 @@
 enum {
   SEED_BYTES = 8,
   LAST_REFS = 1 << 16,
-  /* The tables never grow, so that no operation waits for a rehash; their untouched pages cost nothing.
-   * With more sessions than buckets the chains become longer. */
+  /* The tables have a fixed size, so that no operation waits for a rehash. Pages that were never used cost no
+   * memory. If there are more sessions than buckets, the chains become longer. */
   BUCKETS_MIN = 64,
   BUCKETS_MAX = 1 << 20
 };
@@ -50,7 +50,7 @@ struct rpc_session {
   } lines[SESSION_LINES];
   struct rpc_sessions *sessions;
   struct jvm_objects *objects;
-  _Atomic uint64_t calls;                  /* of clients that have released it; used without the lock */
+  _Atomic uint64_t calls; /* calls of clients that have released the session; used without the lock */
   _Atomic(struct session_group *) address; /* held; NULL before the first object */
   struct session_group *of_principal;      /* set before address, and held as long; NULL also for owner */
   struct rpc_session_maker maker;
@@ -60,7 +60,7 @@ struct rpc_session {
   bool ends_with_holders;
   unsigned holders;
   int64_t idle_since;
-  uint64_t epoch; /* of the first name that clients have received; 0: OpenSSL failed */
+  uint64_t epoch; /* the epoch of the first name that clients have received; 0: OpenSSL has failed */
   uint64_t hash;
   size_t key_length; /* 0: no key */
   uint8_t key[];
@@ -149,7 +149,7 @@ static uint64_t hash_bytes(const struct rpc_sessions *sessions, const uint8_t *b
   memcpy(seeded, sessions->seed, SEED_BYTES);
   memcpy(seeded + SEED_BYTES, bytes, length);
   uint64_t hash = text_hash((struct text){seeded, SEED_BYTES + length});
-  /* The last bytes of a key of this length reach only the high bits of that hash. */
+  /* In that hash the last bytes of a key of this length change only the high bits. */
   hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9u;
   return hash ^ hash >> 29;
 }
@@ -182,9 +182,9 @@ static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *sess
 }
 
 /*
- * Returns the highest ref, or more, that any ended session of a key with this hash has used; 0: none has. The
- * next session of the key begins after this ref, so that a ref that a client still has never names another
- * object. Keys that share a place share the number, and only skip refs.
+ * Returns a number that is not below any ref of the ended sessions whose keys have this hash; 0: there is
+ * none. The next session of such a key begins after this number, so that a ref that a client still has never
+ * names another object. Keys that share a place of the table share the number, so they may skip refs.
  */
 static uint32_t *find_last_ref(const struct rpc_sessions *sessions, uint64_t hash)
 {
@@ -411,7 +411,7 @@ static struct session_group *find_groups(struct rpc_session *session)
   return address;
 }
 
-/* Ends the first session of a queue of passing ones. False: the queue is empty. */
+/* Ends the first session of a queue of passing sessions. False: the queue is empty. */
 static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue *passing,
                        struct jvm_thread *thread)
 {
@@ -463,7 +463,7 @@ static const struct jvm_objects_owner OWNER = {.enter = count_session, .leave = 
 
 /* ---- holding ---- */
 
-/* Says whose session it is, and who has made it. */
+/* Sets the principal and the maker of the session. */
 static void set_maker(struct rpc_session *session, const struct rpc_session_maker *maker)
 {
   struct principal *before = session->maker.principal;

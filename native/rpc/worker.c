@@ -1,4 +1,4 @@
-/* A worker: what a thread of the crew has to serve messages. */
+/* Workers: the state that a thread of the crew needs to serve messages. */
 #include "rpc/peer_state.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rpc_worker *workers; /* of all crews; guarded by the lock */
-static uint32_t numbers;           /* of workers so far; guarded by the lock */
+static uint32_t numbers;           /* the number of workers made so far; guarded by the lock */
 static _Thread_local struct rpc_worker *worker_now;
 
 struct worker_start {
@@ -171,7 +171,7 @@ bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *wor
 
 /* ---- lost threads ---- */
 
-/* Binary messages do not set `served`: their clients count as clients without an address. */
+/* Binary messages do not set `served`, so their clients count as clients without an address. */
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost)
 {
   (void)context;

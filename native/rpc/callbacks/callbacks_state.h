@@ -299,7 +299,7 @@ void callbacks_release_session(struct rpc_callbacks *callbacks);
 
 /* Called with the lock held. NULL: no record. */
 struct callback_record *callbacks_find_record(const struct callback_records *records, int64_t id);
-/* Called with the lock held: whether the record has a proxy with this number; the record may be NULL. */
+/* Called with the lock held. True if the record has a proxy with this number; the record may be NULL. */
 bool callbacks_has_proxy(const struct callback_record *record, uint64_t number);
 /* Called with the lock held: releases the ID and removes the record if nothing holds it. */
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
@@ -329,8 +329,8 @@ struct callback_thread *callback_thread_set(struct callback_thread *thread);
 struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call) JP_MUST_CHECK;
 /* Called without the lock: wakes and releases a waiter; NULL is fine. */
 void callback_waiter_wake(struct jvm_waiter *waiter);
-/* Called with the lock held. Must not be used to end a call (callback_call_end does that), except to change
- * RPC_CALL_ENDING to RPC_CALL_ENDED. */
+/* Sets the state. Called with the lock held. To end a call, use callback_call_end instead; only the change
+ * from RPC_CALL_ENDING to RPC_CALL_ENDED is made by this function. */
 static inline void callback_call_set_state(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   assert(callbacks_are_locked(call->callbacks));
@@ -358,9 +358,9 @@ void callbacks_wake_ended(struct rpc_callbacks *callbacks);
 
 /* ---- callback_incoming.c ---- */
 
-/* Called with the lock held: whether the call's thread has to serve its inbox next, because the inbox has a
+/* Called with the lock held. True if the call's thread has to serve its inbox next, because the inbox has a
  * message that was received before the call's answer. A message that was received after the answer belongs to
- * an outer call, and the outer call serves it. */
+ * an outer call, which serves it later. */
 bool callback_inbox_has_turn(const struct rpc_callback_call *call);
 /* Answers each nested message of the ended call `number` with an error. */
 void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number);

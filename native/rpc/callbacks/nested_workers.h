@@ -6,9 +6,9 @@
  * while the thread serves a nested request. This way the state of the outer request on the same thread is not
  * changed. The worker that was returned last is lent first, because its caches are warm.
  *
- * The pool keeps as many workers as were in use at once, up to NESTED_WORKERS_KEPT, and destroys the others
- * when they are returned. Any thread; the lock guards the list only, and the worker that was returned last is
- * exchanged without it.
+ * The pool keeps at most NESTED_WORKERS_KEPT workers, and destroys others when they are returned. Any thread.
+ * The lock guards only the list; the worker that was returned last is not in the list, and is exchanged
+ * without the lock.
  */
 #include "base/buffer.h"
 #include "rpc/peer_state.h"

@@ -111,8 +111,8 @@ static void write_error(struct serving *serving, struct jsonrpc_response *respon
   rpc_error_data_write(data, &answered, answer);
 }
 
-/* Replaces the answer by an error, and drops the cause that is the error of another failed request. Otherwise
- * each error would add its cause to the answer of a batch, although that answer is full. */
+/* Replaces the answer by an error without a cause. A cause is the error of another request of the batch, and
+ * would make the batch's answer longer, although the answer is too long already. */
 static void fail_too_long(struct serving *serving, struct jsonrpc_response *response,
                           const struct rpc_answer *answer)
 {
@@ -224,8 +224,7 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
                                     .from = &serving->run.reached,
                                     .scratch = &serving->own->scratch,
                                     .cause = serving->cause == NULL ? TEXT_ABSENT : serving->cause->json,
-                                    /* with --compat pal an answer has more parts that change than the
-                                     * number */
+                                    /* with --compat pal more parts of an answer than the number change */
                                     .number = serving->places != NULL && !serving->peer->config.compat_pal
                                                   ? &serving->places->number
                                                   : NULL};

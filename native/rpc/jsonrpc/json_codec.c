@@ -358,8 +358,8 @@ enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, struct te
   return convert_handled(handle_without_worker(&call, message, out, handle_nested));
 }
 
-/* The message gets at once the answer that it would get in its turn. Requests in the message that the peer
- * could answer out of turn are refused, too. */
+/* Answers a message at once with the error that it would get in its turn. Requests of the message that the
+ * peer could answer out of turn are refused, too. */
 enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, struct text message,
                                           struct buffer *out)
 {

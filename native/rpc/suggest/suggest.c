@@ -67,7 +67,8 @@ static void offer_class(struct look *look, uint32_t class_index, unsigned distan
     nearest_offer(nearest, class_name(look, class_index), distance);
 }
 
-/* Outer.Inner for Outer$Inner: replaces the last dots, one after the other. */
+/* A caller may write Outer.Inner for Outer$Inner. Makes the possible names by replacing the last dots, one
+ * after the other. */
 static size_t make_nested_names(const struct look *look, struct text wanted, struct text *names, size_t max)
 {
   struct text name = arena_text(look->suggester->arena, wanted);

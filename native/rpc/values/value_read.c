@@ -330,7 +330,7 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
   return primitive_widens(*letter, reader->type->base) ? JP_OK : fail_element_type(reader, json);
 }
 
-/* The name of a long String, which is written as a ref in an argument. */
+/* True for the name of a long String, which an argument has as its ref. */
 static bool is_shared_text(const struct array_reader *reader, struct json_value ref)
 {
   const struct rpc_shared_texts *shared = reader->values->rules->shared;
@@ -461,7 +461,7 @@ static enum jp_status fail_whole(struct rpc_value_reader *values, const struct o
   return JP_INVALID;
 }
 
-/* An array of primitives of type->dimensions dimensions, or null. */
+/* Reads an array of primitives with type->dimensions dimensions, or null. */
 static enum jp_status read_array(struct rpc_value_reader *values, const struct op_type *type,
                                  struct json_value json, struct op_value *value)
 {
@@ -478,7 +478,7 @@ static enum jp_status read_array(struct rpc_value_reader *values, const struct o
 /* The bytes of a text are copied to packed memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements would have to be turned around");
 
-/* Only 0 and 1. Written to be fast for long arrays. */
+/* True if all bytes are 0 or 1. Written to be fast for long arrays. */
 static bool are_booleans(const uint8_t *bytes, size_t count)
 {
   unsigned all = 0;
@@ -560,7 +560,8 @@ static int compare_entries(const void *left, const void *right)
   return order != 0 ? order : (*a > *b) - (*a < *b);
 }
 
-/* Sorted and not hashed: a caller chooses the keys, and no choice makes sorting slow. */
+/* Removes repeated keys by sorting the entries. A hash table is not used, because a caller who chooses the
+ * keys could make it slow. */
 static enum jp_status drop_repeated_keys(struct rpc_value_reader *reader, struct op_entry *entries,
                                          size_t *count)
 {
@@ -658,8 +659,8 @@ static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_val
   return fail_value(reader, "is no JSON value");
 }
 
-/* A number that is written as a text, because JSON has no number for it. Unlike {"type":"double"} this
- * declares no type. */
+/* Reads a number that is written as a text, because JSON has no number for it. Unlike {"type":"double"}, this
+ * form declares no type. */
 static enum jp_status read_number_text(struct rpc_value_reader *reader, struct json_value json,
                                        struct op_value *value)
 {
@@ -807,7 +808,7 @@ static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct j
   return status;
 }
 
-/* An object of the session, or one of the client's. */
+/* Reads a `ref`, which means an object of the session or an object of the client. */
 static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_value argument,
                                const struct json_members *members, struct op_value *value)
 {
