@@ -115,7 +115,7 @@ class Java(ModuleType):
         start = f"{package}." if package else ""
         names = self._names(start, NAMES_MAX)
         found = {python_name(each[len(start) :]) for each in names[0] + names[1]}
-        return sorted(each for each in found if not each.startswith("_"))  # attributes do not find names with an underscore
+        return sorted(each for each in found if not each.startswith("_"))  # attributes have no leading underscore
 
     def _kind_of(self, name: str) -> packages.Kind:
         """Returns whether the name is a package, and whether it is a class. A connection asks the peer only once about
