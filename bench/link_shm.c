@@ -19,11 +19,10 @@ struct link {
 };
 
 enum { UNPUBLISHED_SHARE = 4 }; /* the read position is published after a quarter of the ring at the latest */
-*ring * /
 
 #define RING_FIELD "jpeer-shm-ring: "
 
-    static void shm_close(struct link *link)
+static void shm_close(struct link *link)
 {
   if (link == NULL)
     return;
