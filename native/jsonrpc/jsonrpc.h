@@ -107,9 +107,9 @@ struct jsonrpc_service {
   size_t (*match_cached)(void *context, struct text text);
   enum jsonrpc_handled (*run_cached)(void *context);
   /*
-   * Runs run(items[i]) for every i and returns when all have ended, on any threads: each request of a batch
-   * then has an arena and a buffer of its own, and the answers are put in order afterwards. NULL: a batch
-   * runs in its order, here.
+   * Calls run(items[i]) for every i, on any threads, and returns when all calls have ended. Each request of a
+   * batch then has an arena and a buffer of its own, and jsonrpc_handle puts the answers in order afterwards.
+   * NULL: jsonrpc_handle runs the requests of a batch in their order.
    */
   void (*map)(void *map_context, void (*run)(void *item), void *const *items, size_t count);
   void *map_context;
