@@ -31,9 +31,9 @@ struct jvm_objects_owner {
   void (*leave)(void *context);
 };
 
-/* The refs in the results of one message, in order, each as often as it is sent. A client that never receives
- * the answer cannot release these, so the peer can roll them back. The struct also has the slot that is
- * reserved for the next result. Used by one thread; begins zeroed. */
+/* The refs in the results of one message, in order. A ref that is sent several times is in the list as often.
+ * If the client never receives the answer, it cannot release these refs, so the peer rolls them back. The
+ * struct also has the slot that is reserved for the next result. One thread uses it. It begins with zeros. */
 struct jvm_stored {
   uint32_t *refs;
   size_t count;
@@ -46,7 +46,8 @@ struct jvm_stored {
 void jvm_stored_fini(struct jvm_stored *stored);
 
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects) JP_MUST_CHECK;
-/* May be called only while no call uses the table. Borrows the owner; NULL: no owner from now on. */
+/* Sets the owner, which is borrowed; NULL: the table has no owner from now on. May be called only while no
+ * call uses the table. */
 void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context);
 /* Counts the table's objects in this quota, too, together with the objects of other tables. The quota is
  * borrowed until jvm_objects_destroy, or until NULL is set. name: the name of the quota's limit, for errors.
@@ -60,8 +61,8 @@ uint32_t jvm_objects_last_ref(const struct jvm_objects *objects);
 void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects);
 
 size_t jvm_objects_count(const struct jvm_objects *objects);
-/* True if nothing was ever stored or cleared, as in a new table. May be called only while no call uses the
- * table. */
+/* True if the table has never stored an object and was never cleared. May be called only while no call uses
+ * the table. */
 bool jvm_objects_is_unused(const struct jvm_objects *objects);
 /* JP_NOT_FOUND: the table has no object with this ref. A call that is using the object keeps it alive. */
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects,
@@ -76,7 +77,8 @@ void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *obj
 /* Subtracts one from the ref's sent count, and removes the ref once from *stored (may be NULL). */
 void jvm_objects_uncount_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                               struct jvm_stored *stored);
-/* Rolls the refs of *stored back to the first `kept`: each further one is subtracted from its sent count. */
+/* Keeps the first `kept` refs of *stored, and takes back all further refs: subtracts one from the sent count
+ * of each. */
 void jvm_objects_roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept);
 /* The same as jvm_objects_roll_back, and reserves one of the slots that become free. */
@@ -94,9 +96,9 @@ enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects
 /* Cancels the reservation, if there is still one. */
 void jvm_objects_end_reservation(struct jvm_objects *objects, struct jvm_stored *stored);
 
-/* Registers a ref that was put just now for a value that also travels by value. If the table has more than
- * OBJECTS_VALUES_MAX of these, the oldest one is deleted. Call it only for an object that is new in the
- * table. If memory is short, the object is kept like any other. */
+/* Registers a ref that was put just now, and whose object is also sent by value. If the table has more than
+ * OBJECTS_VALUES_MAX registered refs, the oldest of them is deleted. Call this function only for an object
+ * that is new in the table. If memory is short, the object is kept like any other. */
 enum { OBJECTS_VALUES_MAX = 100 * 1000 };
 void jvm_objects_bound_values(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref);
 

@@ -18,9 +18,9 @@ struct jvm_thread;
 
 /*
  * The handlers of TERM, INT and HUP (docs/internals/start-and-stop.md) are set before the JVM is created, so
- * that no signal is lost. During its start HotSpot sees these signals as ignored, and sets no handler for an
- * ignored signal. A signal that was already ignored when the process started (nohup, a shell's background
- * job) remains ignored, as with java. Process-wide; call these functions from one thread.
+ * that no signal is lost. While HotSpot starts, these signals look ignored to it. For this reason HotSpot
+ * sets no handlers of its own for them. A signal that was already ignored when the process started (nohup, a
+ * shell's background job) remains ignored, as with java. Process-wide; call these functions from one thread.
  */
 
 /* Sets a handler that makes the eventfd *descriptor readable, and hides the handler from HotSpot until one of

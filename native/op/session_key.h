@@ -2,8 +2,8 @@
 #define JPEER_OP_SESSION_KEY_H
 /*
  * The key by which clients share a session, and the name of a session in the log. A key is a `peer-id` or a
- * ZeroMQ routing id, together with a principal: the same id of another principal is another key. Pure, any
- * thread.
+ * ZeroMQ routing id, together with a principal. If two principals use the same id, their keys differ. Pure,
+ * any thread.
  */
 #include "base/status.h"
 #include "base/text.h"

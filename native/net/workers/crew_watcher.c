@@ -387,7 +387,7 @@ struct watch {
   unsigned quiet_checks; /* consecutive checks without work */
   int64_t moved_ms;      /* the last check that found work */
   int64_t trim_ms;       /* free memory is not returned to the system before this time */
-  bool has_worked;       /* since it was returned last */
+  bool has_worked;       /* a check has found work since memory was returned last */
   struct crew_poller_watch poller;
   bool has_call; /* a member is inside the service */
 };
