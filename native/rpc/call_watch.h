@@ -88,11 +88,12 @@ struct rpc_call_watch {
   const _Atomic enum rpc_call_cause *of_nested;
   char own_name[RPC_WORKER_NAME_MAX];
 
-  /* Written by the watcher; the last three in a visit, for interrupters: */
+  /* The watcher writes the next six fields, and the last three of them only in a visit, because interrupters
+   * read them. */
   uint32_t seen_calls;
   int64_t seen_ms;   /* when the watcher first saw this count */
   bool was_reported; /* the watcher has reported that this call wants a name */
-  bool is_timed;     /* the next two fields are about the call timed_call */
+  bool is_timed;     /* the next two fields are valid: deadline_ms is the deadline of the call timed_call */
   uint32_t timed_call;
   int64_t deadline_ms;
 };
