@@ -216,8 +216,8 @@ enum leader_state {
  */
 enum processed_by {
   PROCESSED_NEVER,  /* no thread has called jp_client_process */
-  PROCESSED_BY_ONE, /* one thread has called it */
-  PROCESSED_BY_MANY /* several threads have called it, or should */
+  PROCESSED_BY_ONE, /* one thread has called jp_client_process */
+  PROCESSED_BY_MANY /* several threads have called jp_client_process, or should call it */
 };
 
 /* Who owns a client's session. Constant. */

@@ -33,7 +33,7 @@ struct http_response {
 enum http_reader_state {
   HTTP_READER_BETWEEN, /* no response has begun */
   HTTP_READER_INSIDE,  /* a response has begun */
-  HTTP_READER_WHOLE    /* a response is whole */
+  HTTP_READER_WHOLE    /* a response has arrived completely */
 };
 
 struct http_reader {

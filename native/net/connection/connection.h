@@ -77,10 +77,10 @@ struct connection_limits {
  *   | ENDED   | the client sends no more                       | nobody; a carrier may still have input               |
  */
 enum connection_state {
-  CONNECTION_FREE,   /* no connection in this place */
-  CONNECTION_ARMED,  /* nobody owns it: it waits for an event, or is in the ready queue */
-  CONNECTION_PAUSED, /* nobody owns it: it waits until the watcher submits it */
-  CONNECTION_OWNED   /* the thread of a turn, or the watcher, owns it */
+  CONNECTION_FREE,   /* the place has no connection */
+  CONNECTION_ARMED,  /* no thread owns the connection: it waits for an event, or is in the ready queue */
+  CONNECTION_PAUSED, /* no thread owns the connection: it waits until the watcher submits it */
+  CONNECTION_OWNED   /* the thread of a turn, or the watcher, owns the connection */
 };
 
 static const uint16_t connection_transitions[] = {
@@ -93,7 +93,7 @@ static const uint16_t connection_transitions[] = {
 enum connection_output {
   CONNECTION_OUTPUT_OPEN, /* answers are written */
   CONNECTION_OUTPUT_LINGERS, /* nothing more is written; input is dropped until the client ends, or until a time */
-  CONNECTION_OUTPUT_SHUT,  /* it lingers, all was sent, and the peer's side is shut down */
+  CONNECTION_OUTPUT_SHUT,  /* the connection lingers, all output was sent, and the peer's side is shut down */
   CONNECTION_OUTPUT_BROKEN /* the connection failed: nothing can be sent or read */
 };
 
@@ -128,7 +128,7 @@ static const uint16_t connection_input_transitions[] = {
 enum connection_answerer {
   CONNECTION_OWN_ANSWER, /* the owner answers the message */
   CONNECTION_ANSWERED,   /* a visitor has answered the message: the owner drops its answer */
-  CONNECTION_SEIZED      /* as answered, and nothing more is written or served */
+  CONNECTION_SEIZED      /* a visitor has answered the message, and nothing more is written or served */
 };
 
 static const uint16_t connection_answerer_transitions[] = {

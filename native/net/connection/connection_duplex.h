@@ -67,16 +67,16 @@
 
 enum { DUPLEX_QUEUE_MAX = 1000 };
 
-/* Who has the reading role. Changed under the connection's lock. The thread that is DUPLEX_MEMBER or
- * DUPLEX_WAITER reads it without the lock. */
+/* Which thread has the reading role, that is, may read the input. It is changed under the connection's lock.
+ * The thread that is DUPLEX_MEMBER or DUPLEX_WAITER may check it without the lock. */
 enum duplex_reader {
-  DUPLEX_NOBODY,        /* the owner outside a call; nobody in call */
-  DUPLEX_ARMED,         /* the thread that gets the next event of the socket */
-  DUPLEX_ARMED_TO_SEND, /* the same, if the socket was armed to send held-back events */
-  DUPLEX_MEMBER,        /* the member, or the watcher, that has got the event */
-  DUPLEX_RECALLED,      /* the same, while the owner waits for the end of that thread's turn */
-  DUPLEX_OWNER,         /* the owner, in call */
-  DUPLEX_WAITER         /* the owner's thread, which waits in a callback */
+  DUPLEX_NOBODY,        /* outside a call the owner has the role; in call no thread has it */
+  DUPLEX_ARMED,         /* the thread that gets the next event of the socket will have the role */
+  DUPLEX_ARMED_TO_SEND, /* as DUPLEX_ARMED; the socket was armed to send held-back events */
+  DUPLEX_MEMBER,        /* the member, or the watcher, that has got the event has the role */
+  DUPLEX_RECALLED,      /* as DUPLEX_MEMBER; the owner waits for the end of that thread's turn */
+  DUPLEX_OWNER,         /* the owner has the role in call */
+  DUPLEX_WAITER         /* the owner's thread has the role while it waits in a callback */
 };
 
 static const uint16_t duplex_reader_transitions[] = {
@@ -97,8 +97,8 @@ enum collected {
   COLLECTED_ALL, /* no input was received: the buffers have no whole message, and only an event brings more */
   COLLECTED_BLOCKED, /* the client must read its answers first */
   COLLECTED_FULL,    /* no more may be read ahead */
-  COLLECTED_END,     /* nothing more is read; last_step is due when the queue has been served */
-  COLLECTED_CUT      /* as COLLECTED_END, because all input together has reached its bound */
+  COLLECTED_END,     /* nothing more is read; last_step follows when the queue has been served */
+  COLLECTED_CUT      /* nothing more is read, because all input together has reached its bound */
 };
 
 static const uint16_t collected_transitions[] = {
@@ -130,9 +130,9 @@ static const uint16_t duplex_ahead_transitions[] = {
 
 /* The state of the message that the owner serves, or serves next. Written by the owner, outside a call. */
 enum duplex_message_state {
-  DUPLEX_MESSAGE_NEW,     /* there is none, or the service has not seen it */
-  DUPLEX_MESSAGE_OFFERED, /* the service has seen it and has not consumed it: it has to be served */
-  DUPLEX_MESSAGE_SERVED   /* it is being served, and is in `served` */
+  DUPLEX_MESSAGE_NEW,     /* there is no message, or the service has not seen it */
+  DUPLEX_MESSAGE_OFFERED, /* the service has seen the message and not consumed it, so it has to be served */
+  DUPLEX_MESSAGE_SERVED   /* the message is being served, and is in `served` */
 };
 
 static const uint16_t duplex_message_transitions[] = {

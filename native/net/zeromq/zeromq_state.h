@@ -72,10 +72,10 @@ struct zeromq_held {
  *   |          | has answered the first request                   | answer; the watcher, which reclaims the identity  |
  */
 enum zeromq_identity_state {
-  ZEROMQ_IDENTITY_FREE,  /* on the free list */
-  ZEROMQ_IDENTITY_FILED, /* in its bucket, and no thread is in its turn */
-  ZEROMQ_IDENTITY_OWNED, /* a thread is in its turn */
-  ZEROMQ_IDENTITY_REFUSED /* a thread is in its turn, and the request that the thread serves was answered already */
+  ZEROMQ_IDENTITY_FREE,   /* the identity is on the free list */
+  ZEROMQ_IDENTITY_FILED,  /* the identity is in its bucket, and no thread is in its turn */
+  ZEROMQ_IDENTITY_OWNED,  /* a thread is in the turn of the identity */
+  ZEROMQ_IDENTITY_REFUSED /* a thread is in the turn, and the request that it serves was answered already */
 };
 
 static const uint16_t zeromq_identity_transitions[] = {

@@ -201,9 +201,9 @@ enum callback_ending {
  * Its thread closes the call in each of the last three states, or if its message cannot be sent.
  */
 enum rpc_call_state {
-  RPC_CALL_UNSENT,   /* the call expects nothing */
-  RPC_CALL_EXPECTS,  /* the call expects room for its message, or an answer */
-  RPC_CALL_HAS_ROOM, /* the call expects the same, and room was made: its message may be sent */
+  RPC_CALL_UNSENT,   /* the call waits for nothing */
+  RPC_CALL_EXPECTS,  /* the call waits for room for its message, or for an answer */
+  RPC_CALL_HAS_ROOM, /* the call waits for an answer, and room was made, so its message may be sent */
   RPC_CALL_ANSWERED, /* the answer was received */
   RPC_CALL_ENDING,   /* the call has ended without an answer; its thread is still to be woken */
   RPC_CALL_ENDED     /* the call has ended without an answer, and its thread knows or was woken */
