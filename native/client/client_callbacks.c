@@ -1,6 +1,7 @@
 /*
  * The program's objects that Java can hold (docs/internals/client-library.md, "Callbacks in the client
- * library"): who holds each, the calls that Java makes, and which thread runs each call.
+ * library"): this file knows who holds each object, the calls that Java makes, and which thread runs each
+ * call.
  *
  * The client's lock guards all of it, with three exceptions: the constant members of a callback, the members
  * of a call that belong to the thread that runs the call, and the members guarded by the lock of a group
@@ -21,7 +22,7 @@ enum { FREE_CALLS_MAX = 512 };
  * correct, but the client cannot answer it. */
 enum { UNKNOWN = -32602, CALLBACK_FAILED = -32000 };
 
-/* A function needs some stack of its own: Python about 4 KiB before it runs any code of the program. */
+/* A function needs some stack itself. Python needs about 4 KiB before it runs any code of the program. */
 enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
 
 /*

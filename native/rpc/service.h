@@ -40,8 +40,8 @@ enum rpc_push_kind {
 
 enum rpc_pushed {
   RPC_PUSHED,
-  /* the client does not read now. rpc_service.has_room is called when there is room. Never returned for an
-   * answer */
+  /* the client does not read at present. The transport calls rpc_service.has_room when there is room. Never
+   * returned for an answer */
   RPC_PUSH_NO_ROOM,
   /* the message is longer than the send buffer (send-buffer-max); an answer is longer than the free room in
    * the buffer */

@@ -103,7 +103,7 @@ struct rpc_sessions {
   struct session_group **groups;
   struct session_queue idle;
   struct session_queue passing; /* idle passing sessions */
-  struct rpc_session *dead;     /* ended; the sweeper destroys them */
+  struct rpc_session *dead;     /* sessions that have ended; the sweeper destroys them */
   enum sweeper_state sweeper;
   /* when the sweeper wakes next, or has woken last; INT64_MAX: it sleeps until it is notified */
   int64_t sweeper_wakes;
@@ -111,7 +111,8 @@ struct rpc_sessions {
   uint8_t seed[SEED_BYTES];  /* callers choose the keys, but must not be able to choose the buckets */
 };
 
-/* Computed from a session's name (its key or, if it has no key, its serial) under the key of the process. */
+/* The values that are computed from a session's name (its key or, if it has no key, its serial) with the
+ * process's secret key. */
 struct session_mark {
   uint64_t epoch;
   uint32_t first_ref; /* the first ref of the first session of the name */
@@ -169,7 +170,7 @@ static struct rpc_session *find_by_key(struct rpc_sessions *sessions, const stru
   return session;
 }
 
-/* Gives the session the key; its memory has room for it. */
+/* Gives the session the key. The session's memory has room for the key. */
 static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *session,
                          const struct op_session_key *key, uint64_t hash)
 {
@@ -218,7 +219,7 @@ static uint64_t hash_group(const struct rpc_sessions *sessions, const struct rpc
                         : hash_bytes(sessions, (const uint8_t *)&principal, sizeof principal);
 }
 
-/* NULL: no session has counted for it. */
+/* Returns NULL if no session has counted for the group. */
 static struct session_group *find_group(const struct rpc_sessions *sessions,
                                         const struct rpc_address *address, uint32_t principal, uint64_t hash)
 {
@@ -499,7 +500,7 @@ static struct rpc_session *make_session(struct rpc_sessions *sessions, const str
   return session;
 }
 
-/* message: as in rpc_session_maker. */
+/* message has the same meaning as in rpc_session_maker. */
 static struct rpc_session *hold_session(struct rpc_sessions *sessions, struct rpc_session *found,
                                         uint64_t message)
 {

@@ -11,9 +11,10 @@
 enum {
   CATCH_UP_MESSAGES = 64,    /* messages that are collected before the next message is served */
   VAIN_MEMBERS_MAX = 4,      /* so many members may be woken in vain between two checks of the watcher */
-  ANSWER_ALWAYS = 16 * 1024, /* an answer up to this size may be sent until twice send_buffer_max is unsent */
-  EVENTS_TOGETHER = 16 * 1024, /* events are held back until they have this size, */
-  EVENTS_TOGETHER_NS = 100000  /* if the last event was sent less than this time ago */
+  ANSWER_ALWAYS = 16 * 1024, /* an answer of at most this size is accepted until 2 * send_buffer_max bytes are
+                              * unsent */
+  EVENTS_TOGETHER = 16 * 1024, /* events are held back until they together have this size */
+  EVENTS_TOGETHER_NS = 100000  /* but only if the last event was sent less than this time ago */
 };
 
 static struct connection *connection_of(struct crew_source *source)
@@ -104,7 +105,7 @@ static bool has_buffered(const struct connection *connection)
          (connection->tls != NULL && tls_stream_has_pending(connection->tls));
 }
 
-/* Arms the connection, or submits it if it has work already. Under the lock. */
+/* Arms the connection, or submits it if it has work already. Called under the lock. */
 static void watch_duplex(struct connection *connection, bool for_input)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -122,7 +123,7 @@ static void watch_duplex(struct connection *connection, bool for_input)
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
 }
 
-/* In call: the thread that gets the next event becomes the reader. Under the lock. */
+/* Called in call, under the lock: the thread that gets the next event becomes the reader. */
 static void arm_for_others(struct connection *connection, bool for_input)
 {
   duplex_set_reader(connection, DUPLEX_ARMED);
