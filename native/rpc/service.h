@@ -87,11 +87,11 @@ struct rpc_client_info {
   enum op_channel channel;
   struct text peer_id;    /* the `peer-id` in the client's header, as written; data NULL: none */
   struct text routing_id; /* ZeroMQ: the identity's bytes; else data NULL */
-  /* the epoch for which the client's message is meant, as written; data NULL: not stated */
+  /* the epoch that the client's message names, as written; data NULL: it names no epoch */
   struct text epoch;
   struct rpc_address address;   /* limits for each address count for this address */
   struct principal *principal;  /* the principal of the client, which holds it. NULL: owner */
-  struct principal_proof proof; /* by what it was known */
+  struct principal_proof proof; /* how the service knows the principal */
   bool only_safe;               /* HTTP GET: only safe procedures may run */
   /* The worker of the thread that opens the client, whose cache of clients may be used. NULL: the thread is
    * not a crew member. */
@@ -107,11 +107,11 @@ enum rpc_received {
 
 /* A request that is nested in a callback. */
 enum rpc_nested_state {
-  RPC_NESTED_RUNS, /* its thread serves it */
-  RPC_NESTED_WAITS /* its thread does something else first */
+  RPC_NESTED_RUNS, /* the thread of the callback serves the request */
+  RPC_NESTED_WAITS /* the thread does something else first */
 };
 
-/* What end_call has to end. */
+/* The call or calls that end_call has to end. */
 struct rpc_call_end {
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
   bool is_any;    /* true: ends any call of the thread, and the rest of its message; end_call sets `call` */
@@ -228,7 +228,7 @@ struct rpc_service {
   void (*client_close)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                        struct rpc_session_info *info);
   /* Sets *info to the facts about the session for the answer to a handshake, for a client that has just been
-   * opened. NULL: the answer has no such facts. */
+   * opened. describe_session NULL: the answer has no such facts. */
   void (*describe_session)(void *context, struct rpc_client *client, struct rpc_session_info *info);
 
   /* Called if the answer to the worker's last message will not reach the client. Drops the objects that the
@@ -263,7 +263,7 @@ struct rpc_service {
    */
   bool (*cancel_nested)(void *context, struct rpc_callbacks *callbacks, struct text id,
                         enum rpc_nested_state which);
-  /* Called when the client sends nothing more: its open calls end, and later calls end at once. Any thread,
+  /* Called when the client sends nothing more. Ends its open calls; later calls then end at once. Any thread,
    * while the client is open; may be repeated. client_close does the same. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
   /* True if all threads that wait in the open calls of the client are exiting (is_exiting): the answers

@@ -36,13 +36,13 @@ struct callback_records {
 };
 
 /*
- * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
+ * Whether a thread sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
  *
  * | state             | meaning                                           | what ends it                              |
  * | RELEASES_WAIT     | releases wait for a thread that sends, or room    | callbacks_send_releases                   |
- * | RELEASES_LEAVE    | a thread sends them, including those that are     | that thread; rpc_callbacks_has_room       |
+ * | RELEASES_LEAVE    | a thread sends releases, including those that are | that thread; rpc_callbacks_has_room       |
  * |                   | added during that time                            |                                           |
- * | RELEASES_GOT_ROOM | likewise; room was made since the thread began to | that thread: the next message, or the end |
+ * | RELEASES_GOT_ROOM | as LEAVE; room was made since the thread began to | that thread: the next message, or the end |
  * |                   | send the last message                             |                                           |
  */
 enum callback_releases_state {
@@ -192,11 +192,11 @@ enum callback_ending {
  * |                   | its message has found room                             |                                      |
  * | RPC_CALL_EXPECTS  | its message is being sent, was sent, or waits for      | room, an answer, its end; a send     |
  * |                   | room; an answer may come                               | that fails                           |
- * | RPC_CALL_HAS_ROOM | likewise; room was made since, so that it may be sent  | its thread sends it; an answer; its  |
+ * | RPC_CALL_HAS_ROOM | as EXPECTS; room was made, so the message may be sent  | its thread sends it; an answer; its  |
  * |                   |                                                        | end                                  |
  * | RPC_CALL_ANSWERED | call->answer is the answer, which its thread reads     | nothing                              |
  * | RPC_CALL_ENDING   | call->ending says why; its thread is still to be woken | callbacks_wake_ended                 |
- * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken           | nothing                              |
+ * | RPC_CALL_ENDED    | as ENDING, and its thread knows this, or was woken     | nothing                              |
  *
  * Its thread closes the call in each of the last three states, or if its message cannot be sent.
  */
@@ -252,7 +252,7 @@ struct rpc_callback_call {
   int64_t answered_ms;    /* clock_coarse_ms */
 
   bool has_thread; /* counted in the peer's callback_threads, from open to close. Constant in between */
-  /* there was an event since the call's thread has last polled: set by callback_call_wake */
+  /* something has happened since the call's thread has last polled; callback_call_wake sets this */
   _Atomic bool has_news;
 
   /* Used by its thread only: */
