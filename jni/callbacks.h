@@ -176,9 +176,9 @@ struct jvm_callback_hooks {
    */
   enum jp_status (*enter)(struct rpc_callback_call *call, struct jvm_request *request);
   void (*leave)(struct rpc_callback_call *call);
-  /* Sends the message, which the first call of this hook writes. arguments: in the form that result_fill
-   * makes, needed only during the first call; NULL from the second call on. With arguments, call it between
-   * enter and leave. If the method is oneway, JVM_CALLBACK_SENT ends the call, and close follows. */
+  /* Sends the message, which the first call of this hook writes. arguments: the arguments in the form that
+   * result_fill makes. Only the first call of this hook needs them, and must be made between enter and leave;
+   * later calls pass NULL. If the method is oneway, JVM_CALLBACK_SENT ends the call, and close follows. */
   enum jvm_callback_sent (*send)(struct rpc_callback_call *call, const struct outcome *arguments,
                                  size_t count, struct jvm_callback_failure *failure);
   /* Returns what the call has to do next; never blocks. Nested requests come before the answer, in the order

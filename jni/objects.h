@@ -53,8 +53,8 @@ void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects
  * borrowed until jvm_objects_destroy, or until NULL is set. name: the name of the quota's limit, for errors.
  * May be called only while the table is empty and no call uses it. */
 void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, const char *name);
-/* The next new ref follows this ref, which jvm_objects_last_ref returns until then. Only while no call uses
- * the table. */
+/* Makes the table continue after this ref: the next new ref is greater by 1. Until then jvm_objects_last_ref
+ * returns this ref. May be called only while no call uses the table. */
 void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref);
 uint32_t jvm_objects_last_ref(const struct jvm_objects *objects);
 /* Releases every object and frees the table. May be called only while no call uses the table. */

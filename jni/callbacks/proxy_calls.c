@@ -64,7 +64,7 @@ struct running {
   const struct jvm_callback_hooks *hooks;
   struct jvm_callback_failure failure;
   struct callback_result result;
-  bool must_ask; /* the thread may have been interrupted without its wait being notified */
+  bool must_ask; /* an interrupt of the thread may have set the Java flag without notifying this wait */
 };
 
 /* ---- open calls by number ---- */
@@ -329,7 +329,7 @@ static jobject end_call(struct running *running)
 
 /* ---- sending ---- */
 
-/* code: the failure's code, unless memory is short or the peer itself has failed. */
+/* Sets the failure of the call. Its code is `code`, or CODE_INTERNAL if `failed` is a FAILURE_INTERNAL. */
 static void set_failure(struct running *running, int code, const struct outcome *failed)
 {
   struct text why = failed->message.data != NULL ? failed->message : failed->throwable_type;

@@ -90,7 +90,8 @@ static jobjectArray make_trace(struct jvm_thread *thread, const struct jvm_callb
   return trace;
 }
 
-/* A throwable keeps its own trace if its class has no writable trace or a method throws. */
+/* Sets the stack trace of the throwable. The throwable keeps its own trace if its class does not allow
+ * changing it, or if making the new trace fails. */
 static void set_trace(struct jvm_thread *thread, jobject throwable,
                       const struct jvm_callback_thrown *described)
 {
@@ -107,7 +108,7 @@ static void set_trace(struct jvm_thread *thread, jobject throwable,
   (*env)->DeleteLocalRef(env, trace);
 }
 
-/* A throwable that has a cause already keeps it. */
+/* Sets the cause of the throwable, unless the throwable has a cause already. */
 static void set_cause(struct jvm_thread *thread, jobject throwable, jobject cause)
 {
   JNIEnv *env = thread->env;

@@ -28,7 +28,8 @@ struct giving {
   enum giving_purpose purpose;
   struct jvm_class **interfaces; /* kept loaded by the open frame of references */
   size_t count;
-  struct declared_function function; /* of the parameter, if it declares more than the interfaces */
+  struct declared_function function; /* the function that the parameter declares, if it says more than the
+                                      * interfaces */
   bool has_function;                 /* the proxy was made for a parameter with a declared function */
   size_t searched;                   /* number of the ID's proxies that did not match */
 };

@@ -269,7 +269,7 @@ static bool read_plain_text(const struct jvm_request *request, const struct jvm_
   return out->text.data != NULL;
 }
 
-/* A Class in an Optional has no text, because the text would lose its loader. */
+/* An Optional with a Class has no text, because a text would not say which loader the class has. */
 static bool read_content(const struct jvm_request *request, jobject content, struct op_value *out)
 {
   const struct jvm_class *class = jvm_class_of_object(request->thread, content);

@@ -157,7 +157,7 @@ void base64_encode(struct buffer *out, const uint8_t *bytes, size_t count)
   while (count > 0) {
     size_t step = count < STEP ? count : STEP;
     size_t room = (step + 2) / 3 * 4;
-    char *to = buffer_reserve(out, room + 1); /* it also writes a NUL */
+    char *to = buffer_reserve(out, room + 1); /* EVP_EncodeBlock also writes a NUL */
     if (to == NULL)
       return;
     size_t taken = encode_wide(bytes, step, to);

@@ -27,8 +27,8 @@ static inline bool http_is_hex_digit(char c)
  * around ";" and "=", and escapes in a quoted value. For this reason the caller reads and drops the
  * extensions of chunks (RFC 9112, 7.1.1), and llhttp gets all other bytes. */
 enum chunk_line {
-  CHUNK_LLHTTP,    /* llhttp: the end of a line, and the data */
-  CHUNK_SIZE,      /* llhttp: the digits of the size; the byte after them decides the next state */
+  CHUNK_LLHTTP,    /* llhttp reads the next byte: it belongs to the end of a line, or to the data */
+  CHUNK_SIZE,      /* llhttp reads the digits of the size; the byte after them decides the next state */
   CHUNK_BLANK,     /* white space after the size or a value: only another extension may follow */
   CHUNK_SEMICOLON, /* before a name */
   CHUNK_NAME,

@@ -288,7 +288,7 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
 {
   const char *java_variable = variable != NULL ? variable("JDK_JAVA_OPTIONS") : NULL;
   if (java_variable != NULL) {
-    /* Whether JDK_JAVA_OPTIONS counts is known after the other options have been read. */
+    /* JDK_JAVA_OPTIONS can be read only after the other options, because these say whether it counts. */
     struct jp_error unused;
     enum jp_status status = read_options(args, arg_count, variable, NULL, options, &unused);
     if (options->jvm_env == JVM_ENV_IGNORE)
@@ -366,7 +366,8 @@ static void log_missing_entries(const char *path, const char *what)
   struct text entry;
   while (class_path_next(&rest, &entry)) {
     struct text path_name = entry;
-    (void)class_path_is_wildcard(entry, &path_name); /* of a wildcard only the folder has to exist */
+    (void)class_path_is_wildcard(entry, &path_name); /* if the entry is a wildcard, only the folder has to
+                                                      * exist */
     char *name = strndup(path_name.data, path_name.len);
     if (name != NULL && path_name.len > 0 && access(name, F_OK) != 0)
       log_warn("the %s names %.*s, which does not exist", what, TEXT_ARGS(entry));

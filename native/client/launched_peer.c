@@ -38,7 +38,8 @@ enum { START_TIMEOUT_MS = 30000, RETRY_MS = 3, PATH_SIZE = sizeof((struct sockad
 /* The child's end of the lifeline has this descriptor in the child. */
 enum { LIFELINE_OF_CHILD = 3 };
 
-/* When the child has ended, its output is already in the pipes; only a grandchild can write more. */
+/* LAST_OUTPUT_MS: the time for passing on the output of a child that has ended. All its output is then in the
+ * pipes; only a grandchild can write more. */
 enum { CHUNK = 16 * 1024, LAST_OUTPUT_MS = 1000, OUTPUT_WAIT_MS = 200 };
 
 /*
@@ -82,7 +83,7 @@ struct output {
   pthread_t thread;
   bool runs;          /* the thread must be joined, even if the child has ended */
   int descriptors[2]; /* of the child's stdout and stderr; owned */
-  bool has_ended[2];  /* of each: it has ended. Only the thread uses it */
+  bool has_ended[2];  /* whether stdout, and whether stderr, has ended. Only the thread uses these */
   int stop;           /* an eventfd: the child has ended */
   /* an epoll set of both descriptors: polling the set costs half as much as two calls of FIONREAD */
   int arrivals;

@@ -20,14 +20,14 @@
  *     (`calls`), which differs for each request of a batch.
  *   - rpc_call_end_visited clears the interrupt flag before the thread continues, even if the thread is pinned and
  *     otherwise keeps its flag from one call to the next. No flag that the peer has set reaches the next request.
- *   - A request that is nested in a callback runs on the same thread, inside the visited call. While one runs
- *     (`inner`, under the lock), the interrupt is delayed (RPC_INTERRUPT_DUE), and a flag that was set just
- *     before is cleared; the thread interrupts itself when the nested request has ended. A nested request has
- *     a watch of its own, which is found from the watch of the call around it, and a timeout of its own. All
- *     rules above apply to it, too. A nested message is cancelled by its cause (`of_nested`). The cause
- *     belongs to the message, so a cancel cannot hit another message that runs at the same place later. The
- *     thread of an executor is never interrupted: its caller's call ends when the executor has run the
- *     request.
+ *   - A request that is nested in a callback runs on the same thread, inside the visited call. While a nested
+ *     request runs (`inner`, under the lock), the interrupt of the outer call is delayed (RPC_INTERRUPT_DUE).
+ *     An interrupt flag that was set just before is cleared. When the nested request has ended, the thread
+ *     interrupts itself. A nested request has a watch of its own, which is found from the watch of the call
+ *     around it, and a timeout of its own. All rules above apply to it, too. A nested message is cancelled by
+ *     a cause that belongs to the message (`of_nested`), so the cancel cannot hit another message that runs
+ *     in the same watch later. The thread of an executor is never interrupted. The call that waits for the
+ *     executor ends when the executor has run the request.
  */
 #include "base/in_call.h"
 #include "jni/thread_names.h"
@@ -160,8 +160,8 @@ static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_w
 
 /* Called before and after each request that is nested in a callback, on the thread of the call, with no
  * exception pending. own: the watch of the thread's worker. inner: the watch of the nested request, in use
- * until rpc_call_end_nested. arrived_ns and of_nested: as in the struct; any thread may change *of_nested
- * until rpc_call_end_nested. */
+ * until rpc_call_end_nested. arrived_ns and of_nested have the same meaning as in the struct. Any thread may
+ * change *of_nested until rpc_call_end_nested. */
 void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner,
                            struct jvm_thread *thread, int64_t arrived_ns,
                            const _Atomic enum rpc_call_cause *of_nested);

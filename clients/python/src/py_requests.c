@@ -86,7 +86,7 @@ PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *cont
 
 enum { FETCHED = 1000 };
 
-/* Errors contain the throwable, and elements their types. */
+/* These options request the throwable of an error, and the types of elements. */
 static const struct jp_options default_options = {.size = sizeof default_options, .throwables = true};
 static const struct jp_options fetch_options = {
     .size = sizeof fetch_options, .types = true, .throwables = true, .array_value_max = 1};

@@ -33,11 +33,12 @@ struct answer_template {
 
 /* The data of a shape for this path. */
 struct whole_number_path {
-  struct jvm_whole_number_call call; /* member NULL: the shape has no path of this kind yet */
+  struct jvm_whole_number_call call; /* member NULL: nothing is kept for this shape yet */
   struct answer_template answer;
 };
 
-/* Keeps the call and the template if an operation that the general path has run is of this kind. */
+/* Called for an operation that the general path has run. If its arguments and its result are all whole
+ * numbers, keeps its call and the template of its answer. */
 void whole_number_path_keep(struct whole_number_path *path, const struct jvm_thread *thread,
                             const struct operation *operation, const struct rpc_written_answer *written);
 

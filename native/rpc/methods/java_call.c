@@ -141,8 +141,8 @@ static enum jp_status fail_name(struct java_call *call, const char *why)
   return JP_NOT_FOUND;
 }
 
-/* The name of a member of a class without a package looks like any other dotted name. For this reason its
- * denial says that the method does not exist. */
+/* The name of a member of a class without a package looks like any other dotted name. If the policy denies
+ * such a name, the error says that the method does not exist. */
 static enum jp_status ask_policy(struct java_call *call, bool *by_object)
 {
   enum jp_status status = judge_names(call->judge, call->operation, by_object, call->arena, call->outcome);
