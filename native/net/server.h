@@ -37,6 +37,7 @@ struct net_endpoints {
 /* Whether the request of a client that leaves is interrupted, or runs until it ends by itself. */
 enum net_on_disconnect { NET_ON_DISCONNECT_INTERRUPT, NET_ON_DISCONNECT_FINISH };
 
+/* The settings of a server. A value in parentheses is the default (net_config_defaults). */
 struct net_config {
   struct net_endpoints json; /* WebSocket and HTTP; texts are borrowed for net_bind */
   /* "/rpc": the path of the service, in addition to "/"; borrowed until net_destroy */
@@ -55,26 +56,29 @@ struct net_config {
   struct principals
       *principals;    /* who is admitted, in place of `admission`; borrowed. NULL: every admitted client is
                        * `owner` */
-  size_t threads;     /* the crew's size when idle; 0: number of cores */
-  size_t threads_max; /* 256 */
-  size_t lost_max;    /* 64 lost threads that are replaced */
-  size_t pinned_max;  /* 256 connections that have a thread of their own */
-  int64_t linger_ms;  /* 10,000: a member above `threads` leaves after it was idle for this time */
-  int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
+  size_t threads;     /* the crew's size while it is idle; 0: the number of cores */
+  size_t threads_max; /* the crew's greatest size (256) */
+  size_t lost_max;    /* the number of lost threads that are replaced (64) */
+  size_t pinned_max;  /* the number of connections that may have a thread of their own (256) */
+  int64_t linger_ms;  /* a member above `threads` leaves after it was idle for this time (10,000) */
+  int64_t busy_timeout_ms; /* how long a request waits while every member is inside Java (5,000) */
   enum net_on_disconnect on_disconnect;
-  size_t message_max;     /* 16 MiB */
-  size_t input_max_total; /* 256 MiB of collected input of all clients together; at least message_max */
-  size_t send_buffer_max; /* 16 MiB of unsent answers of one connection */
-  size_t zmq_pending_max; /* 1,000 waiting requests of one ZeroMQ identity */
-  /* 1 MiB for each ring of a connection; 0: no shared memory; other sizes: see ring/region.h */
+  size_t message_max;     /* the most bytes of a message (16 MiB) */
+  size_t input_max_total; /* the most bytes of collected input of all clients together (256 MiB); at least
+                           * message_max */
+  size_t send_buffer_max; /* the most bytes of unsent answers of one connection (16 MiB) */
+  size_t zmq_pending_max; /* the most waiting requests of one ZeroMQ identity (1,000) */
+  /* the size of each of the two rings of a connection (1 MiB); 0: no shared memory. ring/region.h has the
+   * valid sizes */
   size_t shm_ring;
-  size_t shm_total;   /* 256 MiB of shared memory of all connections */
-  size_t shm_spin_us; /* 50: how long a thread polls for the next message before it sleeps; 0: not at all */
-  size_t connections_max;    /* limit of open connections */
-  int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
-  int64_t body_timeout_ms;   /* 60,000 */
-  int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */
-  /* 32 KiB of request line and headers; a longer head is answered with status 431 */
+  size_t shm_total;   /* the most bytes of shared memory of all connections (256 MiB) */
+  size_t shm_spin_us; /* how long a thread polls for the next message before it sleeps (50); 0: it does not
+                       * poll */
+  size_t connections_max;    /* the most connections that are open at a time */
+  int64_t header_timeout_ms; /* the time for the request line and headers, and for a handshake (10,000) */
+  int64_t body_timeout_ms;   /* the time for a body (60,000) */
+  int64_t idle_timeout_ms;   /* the time that an HTTP connection may stay open without a request (60,000) */
+  /* the most bytes of a request line with its headers (32 KiB); a longer head is answered with status 431 */
   size_t header_max;
   int64_t report_ms; /* the log gets at most one line about busy threads in this time; 0: a minute */
 };

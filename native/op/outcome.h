@@ -64,10 +64,10 @@ struct outcome {
    * (Class.getName()) */
   struct text type;
   bool is_null;
-  uint32_t ref; /* 0: no ref; after an operation by_value: one of the refs in value */
+  uint32_t ref; /* 0: no ref. After an operation by_value this is one of the refs in `value` */
   const struct op_callback_identity
-      /* the identity of the callback, if the object of the ref is a callback; NULL: it is not, or `value`
-       * contains the identity */
+      /* the identity of the callback, if the object of the ref is a callback; NULL: the object is no
+       * callback, or `value` contains the identity */
       *callback;
   bool has_value; /* a scalar, or a small array in addition to its ref */
   struct op_value value;

@@ -218,7 +218,7 @@ static bool looks_like_argument(struct jp_text key)
 }
 
 /* True: the keys are sent as texts: str, or numbers of one kind. The peer converts them to the declared type,
- * or else to the Java type of their kind. In pieces, only str keys are plain. */
+ * or else to the Java type of their kind. If the dict is sent in pieces, only str keys are plain. */
 static bool has_plain_keys(const struct argument_builder *builder, PyObject *dict)
 {
   Py_ssize_t at = 0;
@@ -545,7 +545,7 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
   }
   size_t longest = builder->connection->limits.message_max;
   if (longest > 0 && !builder->in_pieces &&
-      (size_t)buffer->view.len > longest) { /* avoids writing it first */
+      (size_t)buffer->view.len > longest) { /* so that the value is not written before it is refused */
     PyErr_Format(PyExc_OverflowError,
                  "a buffer has %zd bytes, and the peer accepts at most %zu (message-max)", buffer->view.len,
                  longest);

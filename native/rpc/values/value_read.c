@@ -742,7 +742,7 @@ static enum jp_status widen_integers(struct rpc_value_reader *reader, struct jso
   for (size_t i = 0; i < count; i++) {
     struct op_value *each = value->kind == OP_LIST ? &value->list.items[i] : &value->map.entries[i].value;
     if (op_value_is_number(each) &&
-        each->type.data == NULL) /* of all numbers, because other requests of its shape have other numbers */
+        each->type.data == NULL) /* even small ones: other requests of the shape may have larger ones */
       each->widened = widened;
   }
   return JP_OK;
@@ -773,7 +773,7 @@ static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_valu
   return JP_OK;
 }
 
-/* members: of the argument; NULL: there is only a value. */
+/* members: the members of the argument; NULL: there is only a value. */
 static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,
                                        const struct json_members *members, struct op_value *value)
 {
