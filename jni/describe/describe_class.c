@@ -368,7 +368,8 @@ static bool find_text(struct describing *describing)
   return read;
 }
 
-/* An array's or String's length needs no permission; a collection's or map's is a call of its size. */
+/* The length of an array or a String needs no permission. For a collection or a map, its method size is
+ * called. */
 static void find_length(struct describing *describing)
 {
   static const struct named_method size = {"size", "()I"};

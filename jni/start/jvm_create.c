@@ -43,9 +43,9 @@ static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format,
 {
   if (!atomic_load(&hearing.collecting)) {
     jint written = vfprintf(stream, format, args);
-    /* Without this hook the JVM's output would not be buffered. The flush keeps this, so that no output is
-     * lost when the process ends. stderr needs no flush: it is line-buffered (main.c), and hooks.exiting
-     * flushes an unfinished line. */
+    /* Without this hook the JVM would write its output without a buffer. The flush has the same effect, so
+     * that no output is lost when the process ends. stderr needs no flush: it is line-buffered (main.c), and
+     * hooks.exiting flushes an unfinished line. */
     if (stream != stderr)
       fflush(stream);
     return written;

@@ -37,17 +37,17 @@ struct class_source {
   struct catalog_config config;
   struct jimage *jimage;    /* NULL: not open yet, or no JDK */
   size_t jdk_count;         /* of the image's classes that are listed */
-  bool is_listed;           /* the class path is */
-  bool has_parts;           /* one of the jars has */
+  bool is_listed;           /* the class path is listed in `order` and `classes` */
+  bool has_parts;           /* a jar of the class path has parts */
   unsigned feature_version; /* 0: not read yet */
   struct elements elements;
-  struct array order;   /* struct place, in the order of the class path; only existing ones */
+  struct array order;   /* struct place, in the order of the class path; only existing elements */
   struct array classes; /* struct jar_class, sorted by path, then by element */
   struct arena arena;   /* their paths */
   struct builder *warnings;
   struct open_jar open[OPEN_JARS];
   uint64_t uses;
-  struct buffer bytes; /* of a class of the JDK or of a folder */
+  struct buffer bytes; /* the bytes of a class of the JDK or of a folder */
 };
 
 struct place {

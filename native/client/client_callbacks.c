@@ -37,7 +37,7 @@ enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
  * |               |                                                                  | an answer                 |
  * | CALL_ANSWERED | the function runs; the call is answered, or cannot be any more   | the function: it returns  |
  * | CALL_OPEN     | the function has returned; the program must answer               | the program's answer      |
- * | CALL_OVER | it neither runs nor can be answered: the setter of this state ends it | nothing |
+ * | CALL_OVER     | the function does not run, and the call cannot be answered       | nothing                   |
  */
 enum call_state {
   CALL_WAITING,  /* the call waits for a thread that runs it */

@@ -131,7 +131,7 @@ void connection_end_wait(struct py_connection *connection, enum jp_client_status
 /* ---- py_links.c ---- */
 
 /*
- * Who may use a link. The GIL guards it; py_links.c has the transitions.
+ * Which threads or loop may use a link. The GIL guards it; py_links.c has the transitions.
  *
  * | state            | meaning                                           | what ends it                  |
  * | LINK_FOR_THREADS | a thread without a link may use it                | a loop reserves it; its       |
@@ -368,10 +368,10 @@ void *builder_alloc(struct argument_builder *builder, size_t size);
 const char *builder_name(struct argument_builder *builder, PyObject *text);
 /* The value is borrowed until the builder ends. */
 bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
-/* The same for receivers: a value without a type of its own has the class's type. */
+/* The same as to_java for a receiver: a value without a type of its own gets the type of the class. */
 bool to_java_receiver(struct argument_builder *builder, PyObject *value, const char *type,
                       struct jp_argument *out);
-/* The same for the value of a field. */
+/* The same as to_java for the value of a field. */
 bool to_java_field(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
 /* Converts a sequence's items; *count is their number. NULL: an exception. */
 struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tuple, Py_ssize_t from,
@@ -381,7 +381,8 @@ struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tupl
 
 /* Converts a result or an argument of a callback. The caller still owns the answer. */
 PyObject *from_java(struct py_connection *connection, const struct jp_answer *answer);
-/* The same for a request's result: the result of `new` is an object, even if its text could be a value. */
+/* The same as from_java for the result of a request. The result of `new` is an object, even if its text could
+ * be a value. */
 PyObject *from_java_result(struct py_connection *connection, enum jp_operation operation,
                            const struct jp_answer *answer);
 /* Converts the answer of jpeer.fetch to a tuple (elements, done, handle or None). */
@@ -417,7 +418,7 @@ PyObject *check_answer_shape(PyObject *value);
  * raise_failure. builder: the builder of the request; NULL: the request borrows nothing. */
 struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,
                                const struct jp_request *request);
-/* The same, but returns the answer's value. */
+/* The same as request_call, but returns the value of the answer. */
 PyObject *request_value(struct py_connection *connection, struct argument_builder *builder,
                         const struct jp_request *request);
 /* Records in the builder whether the peer refused the arguments. */

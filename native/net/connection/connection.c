@@ -125,7 +125,7 @@ void connection_count_input(struct connection *connection)
   input_budget_count(connection->table->input, &connection->counted, held);
 }
 
-/* Small messages never pause. */
+/* A turn never pauses for small messages. */
 bool connection_must_pause(struct connection *connection)
 {
   if (connection->message.len < INPUT_SMALL)
@@ -372,7 +372,7 @@ void connection_end_stream(struct connection *connection)
   free(stream);
 }
 
-/* The rest of the answer cannot be made, although its beginning was sent. */
+/* Called if the rest of an answer cannot be made, although its beginning was sent. */
 static enum step abandon_answer(struct connection *connection)
 {
   connection_end_stream(connection);
@@ -777,8 +777,9 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
   return connection->protocol->deadline(connection, has_begun, now);
 }
 
-/* The watcher checks the deadlines of connections that wait for input. A client whose input never pauses lets its connection
- * never wait, so a turn checks the deadline of the unfinished message itself, before it reads. */
+/* The watcher checks only the deadlines of connections that wait for input. If the input of a client never
+ * pauses, its connection never waits. For this reason a turn itself checks the deadline of the unfinished
+ * message before it reads. */
 static bool is_overdue(struct connection *connection, int64_t now_ns)
 {
   const int64_t now_ms = now_ns / 1000000;

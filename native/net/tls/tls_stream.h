@@ -27,7 +27,7 @@ struct tls_stream;
 /*
  *   | state  | meaning                                            | what ends it                              |
  *   | GREETS | the client's first bytes are not all here          | a read that has them                      |
- *   | SHAKES | they begin a handshake, which continues | a read that ends it |
+ *   | SHAKES | the handshake has begun, and continues             | a read that ends it                       |
  *   | OPEN   | bytes are read and written                         | tls_stream_close                          |
  *   | CLOSED | the final alert was written; input may still be    | a failure                                 |
  *   |        | read                                               |                                           |
