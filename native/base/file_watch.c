@@ -22,7 +22,8 @@ enum { REST_MS = 100, REST_MAX_MS = 1000, EVENTS_BYTES = 4096 };
 struct watched_file {
   char *path;
   struct file_stamp loaded; /* of the last load, even if it failed */
-  struct file_stamp seen;   /* of a change that is not loaded yet; otherwise the same as `loaded` */
+  struct file_stamp
+      seen; /* of a change that has to stay unmodified before it is loaded; otherwise as `loaded` */
 };
 
 struct file_watch {
