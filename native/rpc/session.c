@@ -30,15 +30,16 @@ struct session_queue {
  * groups. */
 enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, LINE_OF_PRINCIPAL, SESSION_LINES };
 
-/* The sessions that share a limit: those of a client's address, or those of a principal. An entry while a session points
- * to it. Entries are found, made and released under the lock; a holder may count without the lock. */
+/* The sessions that share a limit: the sessions of a client's address, or the sessions of a principal. A
+ * group is in the table as long as a session points to it. Groups are found, made and released under the
+ * lock; a holder may count without the lock. */
 struct session_group {
   struct session_group *next; /* in its bucket */
   uint64_t hash;
   size_t holders;
-  _Atomic size_t sessions; /* with objects; of an address. A principal has a quota */
+  _Atomic size_t sessions; /* the sessions with objects, only of an address; a principal has a quota */
   struct session_queue passing;
-  uint32_t principal; /* its number; 0: the group of an address */
+  uint32_t principal; /* the number of the principal; 0: the group of an address */
   struct rpc_address address;
 };
 
@@ -52,10 +53,12 @@ struct rpc_session {
   struct jvm_objects *objects;
   _Atomic uint64_t calls; /* calls of clients that have released the session; used without the lock */
   _Atomic(struct session_group *) address; /* held; NULL before the first object */
-  struct session_group *of_principal;      /* set before address, and held as long; NULL also for owner */
+  struct session_group *of_principal;      /* set before `address`, and held as long as it; NULL for owner,
+                                            * too */
   struct rpc_session_maker maker;
-  bool is_passing; /* only the message that made it has used it, whether or not it is held */
-  bool is_idle;    /* in its queues; a session that is neither held nor idle has ended */
+  bool is_passing; /* only the message that has made the session has used it; the session may be held or
+                    * not */
+  bool is_idle;    /* the session is in its queues; a session that is neither held nor idle has ended */
   /* the session ends when no client holds it, although it has a key. Set while it is held */
   bool ends_with_holders;
   unsigned holders;
@@ -386,7 +389,8 @@ static void destroy_session(struct rpc_session *session, struct jvm_thread *thre
   free_session(session);
 }
 
-/* Finds the groups of the session, which the session holds from now on. Returns that of the address; NULL: no memory. */
+/* Finds the groups of the session, which the session holds from now on. Returns the group of the address.
+ * NULL: no memory. */
 static struct session_group *find_groups(struct rpc_session *session)
 {
   struct session_group *address = atomic_load(&session->address);
@@ -738,7 +742,7 @@ static bool is_stopping(const struct rpc_sessions *sessions)
   return sessions->sweeper == SWEEPER_STOPPING || sessions->sweeper == SWEEPER_STOPPED;
 }
 
-/* The next session to destroy, or NULL. */
+/* Returns the next session to destroy, or NULL. */
 static struct rpc_session *remove_ended(struct rpc_sessions *sessions, int64_t now_ms)
 {
   pthread_mutex_lock(&sessions->lock);

@@ -195,8 +195,8 @@ static void remove_from_list(const struct py_connection *connection)
   }
 }
 
-/* Waiting threads get a ConnectionError. If a thread runs a callback, for example the caller, it closes the
- * clients when it leaves. */
+/* Waiting threads get a ConnectionError. If a thread is running a callback (the caller may be such a thread),
+ * the last of these threads closes the clients when it leaves. */
 static void close_connection(struct py_connection *connection, int timeout_ms)
 {
   const struct timespec millisecond = {.tv_nsec = 1000000};

@@ -117,8 +117,8 @@ static bool is_full(const struct connection *connection, size_t length)
          length > max - duplex->queued_bytes;
 }
 
-/* True if no more is read ahead, because there are message_max bytes, or because all input together is too
- * much and there are more than a few bytes. */
+/* Returns true if no more input may be read ahead: the queue is full, the connection has message_max bytes
+ * already, or it has more than a few bytes while all input together is near its bound. */
 bool connection_collect_is_full(struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
@@ -225,7 +225,8 @@ static enum rpc_received offer_beginning(struct connection *connection, struct r
   return received;
 }
 
-/* Offers the message to the service, which consumes answers to calls and nested requests. True: it was consumed. */
+/* Offers the message to the service, which consumes answers to calls and nested requests. True: the message
+ * was consumed. */
 static bool offer_message(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
