@@ -399,7 +399,7 @@ static void call_exiting(void)
 
 __attribute__((noreturn)) static void end_process(void)
 {
-  /* Static, because a step that hangs continues to use it. */
+  /* Static, because a step that hangs continues to use its memory. */
   static struct step find = {.run = find_what_is_waited_for};
   static struct step report = {.run = log_exit_report};
   static struct step exiting = {.run = call_exiting};

@@ -3,12 +3,12 @@
 /*
  * One word that says whether the owner of an object is inside a call. By this word another thread, a visitor,
  * gets access to the object during the call. There are two kinds of visitors: the watcher, which sends the
- * output of a connection (net/connection), and a thread that hands a request to a call that is running,
- * because the request names the thread of this call (rpc/call_watch.h).
+ * output of a connection (net/connection), and the threads that name, list or interrupt the call of a
+ * worker's thread (rpc/call_watch.h).
  *
- * The owner enters and leaves a call for each message. Locking a mutex for both cost 7 % of the time of a small
- * message in shared memory, and nearly no call has a visitor. For this reason the owner changes one word, and
- * locks at the end of the call only if there is a visitor:
+ * The owner enters and leaves a call for each message. Locking a mutex for both would take 7 % of the time of
+ * a small message in shared memory, and nearly no call has a visitor. For this reason the owner changes one
+ * word, and locks at the end of the call only if there is a visitor:
  *
  *   owner                                         visitor, which holds the lock
  *   begin  OUTSIDE -> INSIDE                      visit  INSIDE -> VISITED, or returns

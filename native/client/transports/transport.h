@@ -53,7 +53,7 @@ static inline void transport_keep_epoch(struct client_transport *transport, stru
 
 struct transport_kind {
   bool session_is_named;  /* each session has a UUID; the core makes one if the program gives none */
-  bool names_in_messages; /* each message names its session; otherwise `open` does, with the options */
+  bool names_in_messages; /* each message names its session; otherwise `open` names it, by its options */
   bool has_binary;        /* supports binary messages, too */
   bool has_callbacks;     /* the peer may send requests at any time */
   bool obeys_cancel;      /* the peer reads `control cancel` while an earlier request still runs, and ends

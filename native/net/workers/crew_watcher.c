@@ -366,8 +366,8 @@ static void check_calls(struct crew *crew, int64_t now_ms)
     struct crew_member *member = crew->members[i];
     if (!is_inside(member) || now_ms - member->call.since_ms < crew->config.long_call_ms)
       continue;
-    /* The member may have begun a turn of another source since then. In that case the other source's client
-     * is checked, which does no harm. */
+    /* The member may have begun a turn of another source in the meantime. In that case the client of the
+     * other source is checked, which does no harm. */
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
     if (source != NULL && source->call_ops != NULL && source->call_ops->check_client != NULL)
       member->call.has_left = source->call_ops->check_client(source, member->call.has_left);
@@ -380,8 +380,8 @@ static void check_calls(struct crew *crew, int64_t now_ms)
 /* --- the watcher --- */
 
 struct watch {
-  uint64_t steps;        /* the sum over members that are not pinned, at the last check */
-  uint64_t pinned;       /* the sum over pinned members */
+  uint64_t steps;        /* the sum of the steps of members that are not pinned, at the last check */
+  uint64_t pinned;       /* the sum of the steps of pinned members */
   int64_t next_tick_ms;  /* when the tick is due, if there is work */
   int64_t due_ms;        /* when the tick is due, if there is no work */
   unsigned quiet_checks; /* consecutive checks without work */
@@ -453,7 +453,8 @@ static void check_members(struct crew *crew, struct watch *watch)
   check_calls(crew, now_ms);
 }
 
-/* Serves each source once that is in the queue at the begin. A source that has to wait appends itself again. */
+/* Serves once each source that is in the queue at the beginning. A source that has to wait appends itself
+ * again. */
 static void serve_ready_work(struct crew *crew)
 {
   unsigned count = atomic_load(&crew->ready);
@@ -485,8 +486,9 @@ static void run_tick(struct crew *crew, struct watch *watch)
   watch->next_tick_ms = now + crew->config.tick_ms;
 }
 
-/* glibc keeps freed memory that lies between memory in use: an hour of mixed load left 120 MB of it. It is returned to
- * the system when the crew has had no work for a second, because malloc_trim locks the arenas for milliseconds. */
+/* Returns freed memory to the system when the crew has had no work for a second. glibc keeps freed memory
+ * that lies between memory in use: after an hour of mixed load this can be 120 MB. malloc_trim locks the
+ * arenas for milliseconds, so it is not called while there is work. */
 static void return_free_memory(struct watch *watch)
 {
   enum { IDLE_MS = 1000, TRIM_EVERY_MS = 10 * 1000 };
