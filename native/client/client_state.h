@@ -187,10 +187,10 @@ enum client_state {
  * | LEADER_NONE                  | nobody reads for others               | who begins to wait; jp_client_process     |
  * | LEADER_READING               | the leader has the lock               | the leader: it polls, or its wait is over |
  * | LEADER_BUSY_POLLING          | it polls memory, without the lock     | the leader; who notifies it               |
- * | LEADER_BUSY_POLLING_NOTIFIED | likewise; client->wake_fd is readable | the leader: it consumes the notification  |
+ * | LEADER_BUSY_POLLING_NOTIFIED | it polls memory; wake_fd is readable  | the leader: it consumes the notification  |
  * | LEADER_POLLING               | it is in poll(2) for input, without   | the leader; who notifies it               |
  * |                              | the lock                              |                                           |
- * | LEADER_POLLING_TO_WRITE      | likewise, and for room to write       | the leader; who notifies it               |
+ * | LEADER_POLLING_TO_WRITE      | it is in poll(2), also to write       | the leader; who notifies it               |
  * | LEADER_POLLING_NOTIFIED      | it is in poll(2), and client->wake_fd | the leader: it consumes the notification  |
  * |                              | is readable                           |                                           |
  */

@@ -55,7 +55,7 @@ struct jsonrpc_request {
   struct json_value params; /* an array or an object, where has_params */
   struct text id;           /* byte for byte as in the request; data NULL: none */
   struct text peer_id;      /* "peer-id": a string unescaped, another value as written; data NULL: none */
-  struct text epoch;        /* "epoch", likewise */
+  struct text epoch;        /* "epoch", in the same form as peer_id */
   bool has_options;
   struct json_value options; /* "options", of any kind, where has_options */
   /* jsonrpc_result_stream may be used: the caller allows it, and the message is not a batch */

@@ -69,8 +69,8 @@ enum jp_status zeromq_start(struct zeromq_router *zeromq, struct crew *crew,
 bool zeromq_tick(struct zeromq_router *zeromq);
 /* True if no request waits or is being served, except calls whose thread never returns. Any thread. */
 bool zeromq_is_idle(struct zeromq_router *zeromq);
-/* Answers all requests with an error: those that wait, and those that are being served. When the latter end,
- * their results are dropped. Any thread. */
+/* Answers all requests with an error, also the requests that are being served: when these end, their results
+ * are dropped. Any thread. */
 void zeromq_refuse_rest(struct zeromq_router *zeromq, const char *reason);
 /* Closes the socket, after its answers were sent or linger_ms have passed. Later turns do nothing. Any thread, once. */
 void zeromq_close(struct zeromq_router *zeromq, int linger_ms);

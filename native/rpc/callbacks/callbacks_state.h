@@ -264,8 +264,8 @@ struct rpc_callback_call {
   bool was_read;            /* the whole answer was read; belongs to RPC_CALL_ANSWERED, but needs no lock */
   struct rpc_given given;   /* the callbacks that the answer gives */
   struct callback_thread *previous_thread; /* between enter and leave */
-  struct nested_worker *nested;            /* likewise */
-  struct judge judge;                      /* likewise */
+  struct nested_worker *nested;            /* between enter and leave */
+  struct judge judge;                      /* between enter and leave */
 };
 
 /* ---- callbacks.c ---- */

@@ -20,7 +20,7 @@ enum { NESTED_WORKERS_KEPT = 64 };
 struct nested_worker {
   struct rpc_worker worker;
   struct buffer out;     /* for the thread that borrows the worker; empty at the begin */
-  struct buffer scratch; /* likewise */
+  struct buffer scratch; /* for the same thread; empty at the begin */
   struct nested_worker *next;
 };
 

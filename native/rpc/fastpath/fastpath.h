@@ -56,7 +56,7 @@ struct rpc_read_request {
   struct text text;    /* of this request only */
   struct text id;      /* as written, in the text; data NULL: none */
   struct text peer_id; /* as in rpc_cached_request */
-  struct text epoch;   /* likewise */
+  struct text epoch;   /* as in rpc_cached_request */
   bool is_notification;
   const struct operation *operation;
   const void *message; /* the codec's form of the request, for find_places */
