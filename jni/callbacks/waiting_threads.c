@@ -20,8 +20,8 @@ enum { STACK_MIN = 256 * 1024 };
  *
  * | state               | meaning                                       | what ends it           |
  * | JVM_WAITER_UNLISTED | the waiter is not in the list                 | list_for_thread        |
- * | JVM_WAITER_TO_WAKE  | the list holds the waiter                     | take_listed              |
- * | JVM_WAITER_TO_FREE  | it is in the list, and has no holder any more | take_listed              |
+ * | JVM_WAITER_TO_WAKE  | the list holds the waiter                     | take_listed            |
+ * | JVM_WAITER_TO_FREE  | it is in the list, and has no holder any more | take_listed            |
  */
 enum jvm_waiter_state {
   JVM_WAITER_UNLISTED, /* the list does not have the waiter */

@@ -217,9 +217,9 @@ static uint64_t number_call(const struct rpc_worker *worker)
          atomic_load_explicit(&worker->watch.calls, memory_order_relaxed);
 }
 
-/* Finds the worker with the next lower number. *held: the worker, whose held call keeps it valid. *held NULL:
- * the worker is in no call, or its call cannot be held and this function has written the entry of the call.
- * False: no worker is left. */
+/* Finds the worker with the next lower number. *held becomes the worker, which remains valid because its call
+ * is held. It becomes NULL if the worker is in no call, or if the call cannot be held; in the second case
+ * this function has written the entry of the call. False: no worker is left. */
 static bool hold_next(uint32_t *number, struct rpc_worker **held, uint64_t *call, struct buffer *list)
 {
   pthread_mutex_lock(&workers_lock);

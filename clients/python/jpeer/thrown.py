@@ -1,9 +1,9 @@
 """Python exceptions that pass through Java.
 
 An exception that leaves a callback becomes a new Java throwable. A WeakHashMap in the peer maps the throwable to a
-number. If the throwable returns to Python, itself or as a cause, its number is found by its identity. After
-Java has collected the throwable, the map drops the exception. If the policy denies the map, or the Java
-thread cannot be asked, the number is put into the message.
+number. If the throwable returns to Python, itself or as a cause, its number is found by its identity. When Java has
+collected the throwable, its number leaves the map, and Python drops the exception. If the policy denies the map, or the
+Java thread cannot be asked, the number is put into the message.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ class ThrownExceptions:
         self._keys: Counter[Key] = Counter()  # the keys of `_kept`: a throwable without a key needs no request
         self._check_at = CHECK_MIN
         self._map: Any = None
-        self._is_denied = False  # of the map
+        self._is_denied = False  # the policy denies the map
         self._denied: set[str] = set()  # classes that the policy does not let Python create
 
     def throwable_of(self, error: BaseException, java_class: str, message: str, frames: list[Frame]) -> Any:

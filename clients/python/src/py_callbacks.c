@@ -9,9 +9,10 @@
 /* ---- refs in answers ---- */
 
 /*
- * Refs in answers to Java's calls. A Java thread reads its answer only when it is scheduled. If a release is
- * sent over another link than the answer, the peer may release the object before that. For this reason the
- * handle of an object that another link received is held for some time.
+ * Refs in answers to Java's calls. A Java thread reads its answer only when it is scheduled. If a release of
+ * an object is sent over another link than the answer, the peer may release the object before the Java thread
+ * has read the answer. For this reason the handle of an object that another link received is held for some
+ * time.
  */
 
 enum { HELD_SECONDS = 1 };

@@ -16,7 +16,7 @@ struct connection_table {
   struct crew *crew;
   struct connection_limits limits;
   struct input_budget *input; /* borrowed */
-  _Atomic size_t paused;      /* connections */
+  _Atomic size_t paused;      /* the number of paused connections */
   _Atomic bool is_draining;
   _Atomic int64_t grace_end_ms;
 

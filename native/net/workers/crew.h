@@ -83,7 +83,7 @@ struct crew_source;
 enum crew_pinned_next {
   CREW_PINNED_TURN,  /* runs the next turn of its source */
   CREW_PINNED_WAITS, /* waits for an event or crew_wake */
-  CREW_PINNED_ENDS   /* leaves: the source is no longer pinned to it */
+  CREW_PINNED_ENDS   /* ends: the source is no longer pinned to this member */
 };
 
 /* Objects of a reclaimed source that the lost thread keeps in use until it returns. */
@@ -262,7 +262,7 @@ struct crew_member {
   _Atomic enum crew_member_state state;
   enum crew_hold hold; /* under the crew's lock */
   struct crew_call call;
-  _Atomic uint64_t waits_ended; /* count of crew_wait that have returned; written by the thread */
+  _Atomic uint64_t waits_ended; /* the number of waits (crew_wait) that have ended; written by the thread */
   struct crew_end end;          /* under the crew's lock */
   struct crew_ended ended;
   /* Set under the crew's lock, while the thread is held in its call. The thread reads it after the call. */

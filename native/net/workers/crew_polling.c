@@ -296,8 +296,8 @@ static bool run_poll_loop(struct crew_member *member, const struct poll_loop *lo
     if (found && !yields)
       break;
     measure_poll(member, loop->limits, yields, &spent);
-    /* Another member has just answered a client and added its source to the set: the next message of that client is
-     * polled for as long as that of other clients. */
+    /* Another member has just answered a client and added its source to the set. The poller polls for the
+     * next message of that client as long as for the messages of other clients. */
     unsigned arrived = atomic_load_explicit(&member->crew->fast_arrivals, memory_order_relaxed);
     if (arrived != spent.arrived && !crew_is_pinned(member))
       spent.took_ns = 0;
@@ -379,10 +379,10 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 
 /* True if the member may poll, but has to serve ready work or an event first. The set may remain open during
  * that time, because the member polls it after this work. If the set were closed, all clients would have to
- * notify the peer, and each call would need a notification as long as there is always another notification to
- * serve. The event must be served first, because no other member can receive it, and a call that polling
- * finds may be a long one. A member whose work is slow does not become the poller, and closes the set if it
- * is the poller already. */
+ * notify the peer. Each notification is an event to be served first, so the set might remain closed, and each
+ * call would need a notification. The event must be served first, because no other member can receive it, and
+ * a call that polling finds may be a long one. A member whose work is slow does not become the poller, and
+ * closes the set if it is the poller already. */
 static bool may_poll_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
