@@ -14,7 +14,8 @@
  *   J  1,000 ints with commas between; they sum up to -678781
  *   B  1 MiB of bytes in base64; their CRC-32 is 325009406
  *   L  100 typed Integers from 0 on, with commas between; they sum up to 4950
- *   X  1 MiB of the letter x Returns false if no part has that name.
+ *   X  1 MiB of the letter x
+ * Returns false if no part has that name.
  */
 bool body_append(struct buffer *out, char name);
 

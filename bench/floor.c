@@ -3,8 +3,9 @@
  * reader, no policy and no JVM. The cost of this program is the cost of the transport. The difference between
  * the cost of the peer and the cost of this program is the cost of serving a request.
  *
- * usage: jpeer-bench-floor WORKLOAD FOLDER [THREADS] Listens on ports, and on Unix sockets in the folder.
- * Prints its addresses, one on each line. Ends when its standard input ends.
+ * usage: jpeer-bench-floor WORKLOAD FOLDER [THREADS]
+ * Listens on ports, and on Unix sockets in the folder. Prints its addresses, one on each line. Ends when its
+ * standard input ends.
  */
 #include "canned.h"
 

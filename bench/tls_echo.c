@@ -1,12 +1,12 @@
 /*
  * jpeer-bench-tls-echo: TLS with OpenSSL alone, and the same client for the peer.
  *
- * usage: jpeer-bench-tls-echo CONNECTIONS IN_FLIGHT WARM_UP SECONDS SERVER_CORE CLIENT_CORE [PORT] With PORT,
- * the client calls `add` over a WebSocket of the peer that listens with TLS at this port of the loopback
- * address. Without PORT, it calls a child process that sends each request back. The child has one thread,
- * uses epoll, SSL_read and SSL_write, and contains no code of the peer. Each request is one TLS record. A
- * core of -1 means any core. The client does not check certificates. Prints a JSON object with the names of
- * jpeer-bench's figures.
+ * usage: jpeer-bench-tls-echo CONNECTIONS IN_FLIGHT WARM_UP SECONDS SERVER_CORE CLIENT_CORE [PORT]
+ * With PORT, the client calls `add` over a WebSocket of the peer that listens with TLS at this port of the
+ * loopback address. Without PORT, it calls a child process that sends each request back. The child has one
+ * thread, uses epoll, SSL_read and SSL_write, and contains no code of the peer. Each request is one TLS
+ * record. A core of -1 means any core. The client does not check certificates. Prints a JSON object with the
+ * names of jpeer-bench's figures.
  */
 #include "histogram.h"
 

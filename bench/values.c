@@ -2,9 +2,10 @@
  * jpeer-bench-values: the time of large values over one WebSocket. The client reads frames, and parses only
  * the parts that it needs for its next request.
  *
- * usage: jpeer-bench-values ADDRESS STRINGS DOUBLES ROUNDS Fetches a list of STRINGS Strings in every
- * possible way. Sends DOUBLES doubles, and a text of the same length, and receives them back. The rounds of
- * all measures alternate. Prints a JSON object that has the milliseconds of each round for each measure.
+ * usage: jpeer-bench-values ADDRESS STRINGS DOUBLES ROUNDS
+ * Fetches a list of STRINGS Strings in every possible way. Sends DOUBLES doubles, and a text of the same
+ * length, and receives them back. The rounds of all measures alternate. Prints a JSON object that has the
+ * milliseconds of each round for each measure.
  */
 #include "bench/link.h"
 

@@ -7,16 +7,17 @@
  * previous request is answered. A batch is one call, too; the row has the texts of one element of the batch.
  * Requests and answers may have these holes:
  *   $i  the request's id: the number of the connection times 10^9, and a count
- *   $a $b $s two operands that are computed from the id, and their sum
+ *   $a $b $s  two operands that are computed from the id, and their sum
  *   $n  the number of this step's answers on this connection so far, plus 1
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: from the answer to an earlier step
  *   $t  a number that is known only from the answer, such as a timestamp: any number matches
  *   $p  the number of the connection
  *   $u  a text that is known only from the answer, such as a random id: any text matches
- *   $k  in a batch: the place of the element, two digits $E and other capitals: the bodies of body.h In an
- *       answer, $r (and in a setup's answer $o) matches any number if the object is not known yet, and the
- *       number is kept.
+ *   $k  in a batch: the place of the element, two digits
+ *   $E and other capitals: the bodies of body.h
+ * In an answer, $r (and in a setup's answer $o) matches any number if the object is not known yet, and the number
+ * is kept.
  *
  * A step that is a binary message has a call instead of its texts (workload_binary.h).
  *
