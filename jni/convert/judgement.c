@@ -8,10 +8,10 @@
 #include <string.h>
 
 /*
- * Evaluates the method by its named class and, if this verdict is a denial, by the supertypes of the class. A
- * supertype counts only if the denial comes from the default action, a rule for every class, or
- * deny-jdk-internals: a caller that named the supertype would run the same code. *by: the supertype; absent
- * if the named class has decided.
+ * Evaluates the method by its named class. If the verdict is a denial, a supertype of the object may allow the
+ * method, because a caller that named the supertype would run the same code. Supertypes are asked only if the
+ * denial comes from the default action, a rule for every class, or deny-jdk-internals. *by: the supertype that
+ * allows the method; absent if the verdict is the named class's.
  */
 static struct policy_verdict evaluate_member(const struct judge *judge, enum op_kind operation,
                                              const struct judged_member *member,
@@ -229,7 +229,8 @@ bool jvm_judge_filling(const struct jvm_request *request, struct jvm_class *name
 
 /* ---- results by value ---- */
 
-/* A thread's verdicts, by class and reading. The ids of classes are never used again. */
+/* A thread keeps its verdicts on readings: each for the id of a class and an enum judged_reading. A kept verdict
+ * never becomes another class's, because the id of an unloaded class is not used again. */
 enum { READINGS_KEPT = 256 };
 
 struct kept_reading {

@@ -88,8 +88,9 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
   return text;
 }
 
-/* True if the named class denies the method, but a supertype allows it. The caller asks whether the named
- * class allows the method. */
+/* True if the policy denies the method by the name of the described class, but allows it by the name of a
+ * supertype. If it is false, the method may still be allowed by the name of the described class: the code that
+ * reads the description asks the policy about that (rpc/meta/meta_query.c, rpc/methods/java_call.c). */
 static bool is_open(const struct shapes *shapes, struct jvm_method *method)
 {
   if (shapes->judge == NULL || (method->modifiers & OP_ACC_PUBLIC) == 0 ||

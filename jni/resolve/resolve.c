@@ -352,11 +352,12 @@ static enum jp_status status_of(const struct outcome *outcome)
 }
 
 /*
- * Finds the member and asks the judge about it. A receiver that is a value is made between these two steps:
- * after the names have been judged, because making it may run code, and before the member is searched,
- * because the member depends on the receiver's class.
+ * Has the names of the operation judged, finds the member, and asks the judge about the member. A receiver that
+ * is a value is made after the names have been judged, because making it may run code, and before the member is
+ * searched, because the member depends on the receiver's class.
  *
- * *by_object: set by judge_operation; false once the member has been judged.
+ * *by_object: set by judge_operation; becomes false when the member is found, because the judge then decides
+ * about that member.
  */
 static enum jp_status find_judged(const struct jvm_request *request, bool *by_object,
                                   struct jvm_target *target, struct outcome *outcome)
@@ -412,8 +413,8 @@ static bool is_own_thread(const struct jvm_request *request, const struct jvm_ta
   return is_own;
 }
 
-/* A caller who may not use these names gets the same denial for every object, even if there are other
- * errors. */
+/* If the names are denied, and only the class of the object could allow the member (by_object), any failure to find the
+ * member becomes the denial of the names. So a caller who may not use the names learns nothing about the object. */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {

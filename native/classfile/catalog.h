@@ -61,7 +61,7 @@ struct catalog_method {
   uint16_t access;
   uint8_t parameter_count;
   bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides other methods */
-  bool is_open : 1; /* allowed for the described object, although denied for the class of the method */
+  bool is_open : 1; /* denied by the name of the described class, but allowed by the name of a supertype */
 };
 
 struct catalog_field {
@@ -167,7 +167,7 @@ typedef void catalog_visitor(void *context, struct text name);
 enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* True if the name ends with this part, after a dot, a $ or nothing. */
+/* True if the part is the whole name, or the end of the name after a dot or a $. */
 bool catalog_has_last_part(struct text name, struct text part);
 
 /* The names that count as similar: names with the same last part, and names with few edits. An edit changes,
@@ -179,15 +179,16 @@ struct catalog_likeness {
 };
 
 /* Calls visit with the binary names that are similar to this name, and with some names that have more edits.
- * The same as catalog_each_name, but not under a lock. The names are from a kept list that is at most a
- * second old or, if listing the names is slow (large folders on the class path), at most 20 times as old as
- * listing takes. For this reason a new class may be missing, and a removed class may still be listed. */
+ * The same as catalog_each_name, but not under a lock. The names are from a list that the catalog keeps for a
+ * second or, if that is longer (large folders on the class path), for 20 times the time that making the list
+ * took. For this reason a new class may be missing, and a removed class may still be listed. */
 enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
                                       catalog_visitor *visit, void *context,
                                       struct jp_error *error) JP_MUST_CHECK;
 
 /* Calls visit with all binary names, as catalog_each_name does, but not under a lock. The names are from the
- * kept list, so a class that is less than a minute old may be missing. */
+ * same list, which is used for 60 s longer here: a class that is newer than the list is missing, and a removed
+ * class may still be listed. */
 enum jp_status catalog_each_known_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                        struct jp_error *error) JP_MUST_CHECK;
 

@@ -76,8 +76,8 @@ struct rpc_beside {
   void *state;
   /* Ends the request with this id, which runs or waits. False: no request has this id. */
   bool (*cancel)(void *state, struct text id);
-  /* Used if there is no client whose principal could say it: true if the sender may end the calls of other
-   * clients. */
+  /* True if the sender may end the calls of other clients. Used only if serve_beside has no client; otherwise the
+   * client's principal decides. */
   bool is_admin;
 };
 
@@ -99,10 +99,13 @@ struct rpc_codec {
    * codec recognizes. Any thread. */
   bool (*recognizes)(struct text message);
   /*
-   * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: a
-   * longer answer is replaced by an error (0: no limit). The limit applies to answers in memory, not to
-   * streamed answers. *stream is filled in for RPC_STREAM, which is returned only on a channel that may
-   * stream (rpc/channel.h). stream NULL: the answer must be complete in out.
+   * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: in a
+   * longer answer the result becomes a ref, or an error takes its place (0: no limit). In a batch this holds for
+   * each request whose answer makes the batch's answer too long. JSON-RPC sends a result that is no object
+   * (such as a number, null or void) even then, because an error would not be shorter, so an answer, mostly a
+   * batch's, may exceed the limit. The limit applies to answers in memory, not to streamed answers. *stream is
+   * filled in for RPC_STREAM, which is returned only on a channel that may stream (rpc/channel.h). stream NULL:
+   * the answer must be complete in out.
    */
   enum rpc_served (*serve)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                            struct text message, struct buffer *out, size_t reply_max,

@@ -314,9 +314,10 @@ static bool cancel_nested(struct connection *connection, struct text id, enum rp
   return true;
 }
 
-/* rpc_beside.cancel; state is the connection. A message that is being served cannot end during this function: its owner
- * first recalls the input side, or is the thread that reads. A nested request, whether it has
- * begun or not, is found before the request around it that has the same id. */
+/* rpc_beside.cancel; state is the connection. The message that is being served cannot end during this function, because
+ * only its owner ends it: the owner is either this thread, or takes the input side back from this thread first. If a
+ * nested request and the request around it have the same id, the nested request is cancelled, whether it has begun or
+ * not. */
 static bool cancel_request(void *state, struct text id)
 {
   struct connection *connection = state;
@@ -410,8 +411,9 @@ static enum collected end_input(struct connection *connection, enum collected en
 
 static enum collected collect_input(struct connection *connection)
 {
-  /* In call, a connection with open calls cannot pause, because an answer may be the next input. So it is cut off when
-   * all input together reaches its bound. */
+  /* While a call is in flight that waits for an answer of the client, the connection must not pause, because that answer
+   * may be the next input. If the input of all connections together reaches input-max-total, the connection is cut off
+   * instead. */
   if (in_call_is_inside(&connection->in_call) && connection_duplex_is_urgent(connection) &&
       connection_must_pause(connection) && input_budget_is_full(connection->table->input)) {
     log_warn_rarely("a message was cut off after %zu bytes: all input together exceeds input-max-total",

@@ -80,9 +80,9 @@ struct serving {
   struct rpc_request_options options; /* of the request, if it has options */
   bool by_value;                      /* its result is plain JSON */
   bool was_read;                      /* all its arguments were read, even if the request fails later */
-  bool has_failed;                    /* its answer is an error, */
-  size_t error_at;                    /* whose data begin here in out */
-  const struct batch_result *cause;   /* the failed result that it names; else NULL */
+  bool has_failed;                    /* its answer is an error */
+  size_t error_at;                    /* if has_failed: the offset in `out` at which the error's data begin */
+  const struct batch_result *cause;   /* the failed result that it names; NULL: it names none */
 
   /* Of a request that rpc/fastpath/cached_requests.c has decoded, else NULL: */
   /* the cached request; in a batch, the cached request that matched last */

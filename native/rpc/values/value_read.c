@@ -194,7 +194,8 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   if (!primitive_integer_range(reader->type->base, &form.min, &form.max) || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
-  /* a number and its comma have two bytes at least, so more commas than that are partly inside a text */
+  /* A number and the comma or bracket after it have at least two bytes. If there are more commas than numbers
+   * fit, some commas are inside texts, so the array does not have this form. */
   if (most > json.span.len / 2)
     return false;
   void *data = arena_alloc(reader->values->arena, most * size);
@@ -330,7 +331,7 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
   return primitive_widens(*letter, reader->type->base) ? JP_OK : fail_element_type(reader, json);
 }
 
-/* True for the name of a long String, which an argument has as its ref. */
+/* True if the ref names a long text (struct rpc_shared_texts), and no object. */
 static bool is_shared_text(const struct array_reader *reader, struct json_value ref)
 {
   const struct rpc_shared_texts *shared = reader->values->rules->shared;
@@ -723,7 +724,8 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
   return read_base64(reader, type, members->value[ARGUMENT_VALUE], value);
 }
 
-/* Finds the type of a list's bare whole numbers if nothing else is declared. */
+/* Sets the class of the numbers in a list, or of a map's values that are numbers, from the member `elements` of
+ * the argument. A number with a type of its own keeps that type. */
 static enum jp_status widen_integers(struct rpc_value_reader *reader, struct json_value elements,
                                      struct op_value *value)
 {
@@ -808,7 +810,8 @@ static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct j
   return status;
 }
 
-/* Reads a `ref`, which means an object of the session or an object of the client. */
+/* Reads a `ref`, which names a long text (struct rpc_shared_texts), an object of the client (a callback) or an
+ * object of the session. */
 static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_value argument,
                                const struct json_members *members, struct op_value *value)
 {
