@@ -15,7 +15,7 @@
  *   B  1 MiB of bytes in base64; their CRC-32 is 325009406
  *   L  100 typed Integers from 0 on, with commas between; they sum up to 4950
  *   X  1 MiB of the letter x
- * False if no part has that name.
+ * Returns false if no part has that name.
  */
 bool body_append(struct buffer *out, char name);
 

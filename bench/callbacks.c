@@ -84,7 +84,7 @@ static void time_call(const struct jp_request *request, struct histogram *histog
   jp_answer_free(answer);
 }
 
-/* Both kinds alternate, so that other work of the machine affects both. */
+/* The two kinds of calls alternate, so that other work of the machine affects both. */
 static void measure_calls(long count)
 {
   static struct histogram plain, calling;
@@ -210,7 +210,7 @@ struct bare {
   long count;
 };
 
-static int writer_core = -1; /* where the peer writes its events; below 0: anywhere */
+static int writer_core = -1; /* the core of the thread that writes; below 0: any core */
 
 static void *write_bare(void *context)
 {
@@ -256,8 +256,8 @@ static double time_bare(long count)
   return elapsed;
 }
 
-/* The warm-up has as many events as the measurement: until HotSpot's second compiler has compiled the code, after
- * hundreds of thousands of events, a peer sends half as many events a second. */
+/* The warm-up has as many events as the measurement. A peer sends only half as many events a second until
+ * HotSpot's second compiler has compiled the code, which happens after hundreds of thousands of events. */
 static void measure_events(long count)
 {
   enum { NS_IN_S = 1000000000 };

@@ -1,8 +1,7 @@
 """Calls from Java to a client in C: a call with one callback, a sort with a comparator, events, and threads that wait.
 
-The client is bench/callbacks.c, on libjpeer-client. Py4J sorts through its own package (PyPI) with a comparator in
-Python, as its users write it, because Py4J has no other callbacks. The rows have the form of the part
-`process`.
+The client is bench/callbacks.c, on libjpeer-client. Py4J has callbacks only in Python: it sorts through its package
+from PyPI, with a comparator that is written as its users write one. The rows have the form of the part `process`.
 """
 
 import contextlib
@@ -138,7 +137,7 @@ def measure(options):
 
 
 def smoke():
-    """Runs every measure once; the figures mean nothing."""
+    """Runs every measure once, as a test. The figures have no meaning."""
     where, server_core, client_core = placements()[-1]
     with quiet_peer(server_core) as peer:
         for scheme in SCHEMES:

@@ -1,8 +1,9 @@
 #ifndef JPEER_BENCH_CANNED_H
 #define JPEER_BENCH_CANNED_H
 /*
- * A workload's prepared answers, which the floors serve. Only the id of a request is read and, if a workload has
- * several requests, the words after the id. Read-only once made: any thread.
+ * A workload's prepared answers, which the floors serve. To choose an answer, canned_answer reads only the
+ * request's id and, if the workload has several requests, the words after the id. The answers do not change
+ * once they are made, so any thread may use them.
  */
 #include "workload.h"
 
@@ -19,7 +20,8 @@ struct canned {
       steps[1 + WORKLOAD_STEPS_MAX]; /* first the setup, if the workload has one, then its steps */
 };
 
-/* False if no workload has that name, or its text is wrong. Free with canned_fini in both cases. */
+/* Returns false if no workload has that name, or its text is wrong. In both cases the caller frees with
+ * canned_fini. */
 bool canned_init(struct canned *canned, const char *workload) JP_MUST_CHECK;
 void canned_fini(struct canned *canned);
 /* Appends the answer to the message. Appends nothing if the workload does not have this message. */

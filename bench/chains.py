@@ -1,5 +1,5 @@
-"""Ten steps, of which each needs the result of the step before, over a link with a delay: ten calls, and one batch in
-which each step names the result that it needs.
+"""Ten steps over a link with a delay. Each step needs the result of the step before. The steps are made as ten calls,
+and as one batch in which each step names the result that it needs.
 
 A row has a `key`, what was `measured` in `unit`, its `floor` from the same run (one round trip of a ping over the same
 link), and the `figure` to compare with a target.

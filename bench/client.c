@@ -58,7 +58,7 @@ struct load {
   struct jp_client_error error;
   struct call *calls;
   size_t open;
-  int64_t now_ns; /* when the answers that are being handled were read */
+  int64_t now_ns; /* when the loop read the answers that it now handles */
   int64_t begins_ns;
   int64_t ends_ns; /* INT64_MAX: the warm-up is not over */
   uint64_t begun;
@@ -230,8 +230,8 @@ static void fill_window(struct load *load, struct pollfd *polled, jp_client_comp
     turn_loop(load, polled);
 }
 
-/* The answers of the first window are freed together. The client then has memory for all answers at once, and
- * each later allocation counts as part of a call. */
+/* The answers of the first window are freed together. After that the client has enough memory for all answers
+ * at once, so that any later allocation is a cost of a call. */
 static void run_loop(struct load *load)
 {
   struct pollfd polled = {.fd = jp_client_descriptor(load->client), .events = POLLIN};
@@ -309,8 +309,8 @@ static bool open_load(struct plan *plan, struct load *load)
   return !load->has_failed;
 }
 
-/* Several connections have a thread each. A single connection runs on this thread, because allocations are
- * counted only on this thread. */
+/* If there are several connections, each has a thread. A single connection runs on the calling thread,
+ * because allocations are counted only there. */
 static bool run_loads(struct plan *plan, struct load *loads)
 {
   size_t opened = 0;

@@ -7,7 +7,8 @@ import time
 
 
 class DelayedLink:
-    """Listens at `port` and connects to an address, with `seconds` of delay each way. Ends with the `with` block."""
+    """Listens at `port` and connects to an address, with `seconds` of delay each way. The proxy ends with the `with`
+    block."""
 
     def __init__(self, host, port, seconds):
         self.target = (host, port)

@@ -81,7 +81,7 @@ static uint64_t resident_kib(int pid)
   return pages * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Called after the first tenth of the calls, and then after each hundredth of them. */
+/* Called when a tenth of the calls is done, and then after each further hundredth. */
 static void read_memory(struct engine *engine)
 {
   const struct engine_config *config = engine->config;
@@ -408,7 +408,8 @@ static enum jp_status busy_poll(struct engine *engine, struct jp_error *error)
   return status;
 }
 
-/* Lets the connections sleep. False: a connection has received something, and the connections after it do not sleep. */
+/* Lets the connections sleep. Returns false if a connection has received something; the connections after it
+ * then do not sleep. */
 static bool sleep_all(struct engine *engine)
 {
   for (unsigned i = 0; i < engine->config->connections; i++) {
@@ -471,8 +472,8 @@ enum jp_status engine_run(const struct engine_config *config, struct engine_resu
   if (status == JP_OK)
     status = run_loop(&engine, error);
   result->calls = engine.done - config->warm_up;
-  /* The time of the last read is not used here: if the warm-up ended in that read, the duration would be
-   * 0. */
+  /* Reads the clock again: if the warm-up ended in the last read, the duration up to the time of that read
+   * would be 0. */
   result->seconds = (double)(clock_now_ns() - engine.begins_ns) / 1e9;
   result->client_seconds = (double)(processor_ns(getpid()) - engine.client_begins_ns) / 1e9;
   result->server_seconds = (double)(processor_ns(config->watch_pid) - engine.server_begins_ns) / 1e9;

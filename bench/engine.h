@@ -7,8 +7,9 @@
  * Every answer is compared with its request, in the order of the requests: an answer that is wrong, late or out of
  * order ends the run with an error. Nothing is allocated while calls are measured.
  *
- * A call's latency lasts from the time when the previous answer was read (so it includes making and sending the
- * request) to the time when its answer was read; all answers of one read have the same time.
+ * The latency of a call begins when the engine has read the previous answer, so it includes making and
+ * sending the request. It ends when the engine has read the call's answer. All answers of one read have the
+ * same time.
  */
 #include "histogram.h"
 #include "link.h"
@@ -24,7 +25,7 @@ struct engine_config {
   uint64_t warm_up;   /* calls that are not measured, all connections together */
   uint64_t calls;     /* calls that are measured; 0: the run lasts `seconds` */
   double seconds;
-  int stall_ms;  /* without an answer for this time the run ends with an error */
+  int stall_ms;  /* if no answer arrives for this time, the run ends with an error */
   int watch_pid; /* the process whose resident memory and processor time are read; 0: none */
   bool canned;   /* the server is jpeer-bench-floor */
   struct link_evidence evidence;
@@ -32,7 +33,7 @@ struct engine_config {
 
 /* Resident memory of the watched process, in KiB; all 0 if no process is watched. */
 struct engine_memory {
-  uint64_t at_tenth; /* when a tenth of the calls was done; with `calls` only */
+  uint64_t at_tenth; /* when a tenth of the calls was done; set only if `calls` is not 0 */
   uint64_t at_end;
   uint64_t
       most; /* the largest value that was read: after the first tenth, and then after each hundredth of the calls */
@@ -44,7 +45,7 @@ struct engine_result {
   struct histogram latencies;
   struct engine_memory memory;
   double client_seconds; /* processor time of this process while calls were measured */
-  double server_seconds; /* processor time of the watched process while calls were measured; else 0 */
+  double server_seconds; /* the same of the watched process; 0 if no process is watched */
 };
 
 enum jp_status engine_run(const struct engine_config *config, struct engine_result *result,

@@ -1,11 +1,11 @@
 /*
- * jpeer-bench-floor: the peer's transports, with a service that only sends a canned answer: no reader, no policy, no
- * JVM. The difference between the peer's cost and this cost is the cost of serving a request; the rest is the
- * transport's.
+ * jpeer-bench-floor: the peer's transports with a service that only sends a canned answer. It has no JSON
+ * reader, no policy and no JVM. The cost of this program is the cost of the transport. The difference between
+ * the cost of the peer and the cost of this program is the cost of serving a request.
  *
  * usage: jpeer-bench-floor WORKLOAD FOLDER [THREADS]
- * Listens on ports, and on Unix sockets in the folder. Prints its addresses, one a line; ends when its standard
- * input does.
+ * Listens on ports, and on Unix sockets in the folder. Prints its addresses, one on each line. Ends when its
+ * standard input ends.
  */
 #include "canned.h"
 
@@ -26,7 +26,7 @@ static void *thread_main(void *argument)
 {
   struct thread_start start = *(struct thread_start *)argument;
   free(argument);
-  char worker; /* the crew only requires that it is not NULL */
+  char worker; /* not used; the crew only requires that the pointer is not NULL */
   start.run(start.argument, (struct rpc_worker *)(void *)&worker);
   return NULL;
 }
@@ -59,7 +59,7 @@ static enum jp_status client_open(void *context, const struct rpc_client_info *i
                                   struct rpc_client **client, struct jp_error *error)
 {
   (void)info, (void)error;
-  *client = context; /* one client for all */
+  *client = context; /* all connections share one client */
   return JP_OK;
 }
 

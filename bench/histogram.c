@@ -7,7 +7,8 @@ void histogram_clear(struct histogram *histogram)
   memset(histogram, 0, sizeof(*histogram));
 }
 
-/* Values below HISTOGRAM_SUBS have a bucket each; above, every power of two is cut into HISTOGRAM_SUBS. */
+/* Each value below HISTOGRAM_SUBS has a bucket of its own. Above that, the range from each power of two to
+ * the next has HISTOGRAM_SUBS buckets. */
 static unsigned bucket_of(uint64_t ns)
 {
   if (ns < HISTOGRAM_SUBS)

@@ -1,8 +1,9 @@
 #ifndef JPEER_BENCH_HISTOGRAM_H
 #define JPEER_BENCH_HISTOGRAM_H
 /*
- * Latencies in buckets that are at most 1/64 of their value wide: recording is a shift and an addition, and
- * nothing is allocated. One owner, one thread. All times are nanoseconds.
+ * Latencies in buckets. A bucket is at most 1/64 of its values wide. Recording a value is a shift and an
+ * addition; nothing is allocated. A histogram has one owner and is used by one thread at a time. All times
+ * are in nanoseconds.
  */
 #include <stdint.h>
 

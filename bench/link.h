@@ -44,17 +44,17 @@ struct link_kind {
   /* Connects and does the handshake; blocks until both are done. */
   enum jp_status (*open)(const struct link_target *target, struct link **link, struct jp_error *error);
   void (*close)(struct link *link);
-  /* Level-triggered: readable when `receive` may find something. */
+  /* The descriptor to wait for. It is readable (level-triggered) when `receive` may find something. */
   int (*fd)(const struct link *link);
   /* Queues a message; flush sends it. */
   void (*send)(struct link *link, struct text message);
-  /* Sends the queued bytes. *blocked: the rest waits until the descriptor is writable. *again: answers have
-   * arrived that the descriptor does not show: call receive. */
+  /* Sends the queued bytes. *blocked is true if bytes remain until the descriptor is writable. *again is true
+   * if answers have arrived for which the descriptor is not readable; then call receive. */
   enum jp_status (*flush)(struct link *link, bool *blocked, bool *again, struct jp_error *error);
   /* Reads the available bytes once and passes on every whole answer. */
   enum jp_status (*receive)(struct link *link, struct link_listener *listener, struct jp_error *error);
-  /* Only for shared memory, where an answer does not make the descriptor readable while the link polls; NULL
-   * for all other links. */
+  /* The next three functions are only for shared memory, and NULL for all other links. While a link over
+   * shared memory polls, an answer does not make its descriptor readable. */
   bool (*poll)(const struct link *link); /* True if receive finds an answer. */
   /* Tells the server on which processor this thread runs. True if the server runs on the same processor. */
   bool (*publish_processor)(struct link *link);

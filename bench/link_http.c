@@ -12,8 +12,8 @@ struct link {
   struct stream stream;
   char head[HEAD_MAX]; /* all before the value of Content-Length */
   size_t head_length;
-  struct buffer body; /* joined from chunks */
-  /* The head of the last answer: the next answer usually has the same head, and an equal head is not parsed
+  struct buffer body; /* the body that is joined from chunks */
+  /* The head of the last answer. The next answer usually has the same head, which is then not parsed
    * again. */
   char known_head[HEAD_MAX];
   size_t known_length; /* of the head; 0: none */

@@ -18,7 +18,7 @@ struct link {
   uint32_t kind;
 };
 
-enum { UNPUBLISHED_SHARE = 4 }; /* the read position is published at the latest after a quarter of the ring */
+enum { UNPUBLISHED_SHARE = 4 }; /* the read position is published after a quarter of the ring at the latest */
 
 #define RING_FIELD "jpeer-shm-ring: "
 
@@ -100,8 +100,9 @@ static void publish_taken(struct link *link)
     notify_peer(link);
 }
 
-/* Bytes that do not fit into the ring wait for a notification, not for a writable socket. Requests are published first,
- * because the peer waits for them, and then the position up to which answers were read. */
+/* Bytes that do not fit into the ring wait for a notification, not for a writable socket. The function first
+ * publishes the requests, because the peer waits for them, and then the position up to which it has read
+ * answers. */
 static enum jp_status shm_flush(struct link *link, bool *blocked, bool *again, struct jp_error *error)
 {
   struct stream *stream = &link->stream;
@@ -139,7 +140,7 @@ static void wake(struct link *link)
   link->is_asleep = false;
 }
 
-/* Reads the bytes of the payload that have arrived. *is_whole: these were the last. */
+/* Reads the bytes of the payload that have arrived. *is_whole is true if the payload is now complete. */
 static enum jp_status read_payload(struct link *link, bool *is_whole, struct jp_error *error)
 {
   struct buffer *in = &link->stream.in;
@@ -154,7 +155,7 @@ static enum jp_status read_payload(struct link *link, bool *is_whole, struct jp_
   return JP_OK;
 }
 
-/* *goes_on: there may be another frame. */
+/* *goes_on is true if there may be another frame. */
 static enum jp_status read_frame(struct link *link, struct link_listener *listener, bool *goes_on,
                                  struct jp_error *error)
 {
@@ -206,8 +207,8 @@ static bool shm_publish_processor(struct link *link)
   return ring_processor_of(link->reader.other) == processor;
 }
 
-/* Notifies the peer if it has not read all requests: it may be busy with another connection, and not poll
- * this connection. */
+/* Notifies the peer if the peer has not read all requests, because the peer may be busy with another
+ * connection and not poll this one. */
 static bool shm_sleep(struct link *link)
 {
   if (link->is_asleep)

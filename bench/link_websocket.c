@@ -1,4 +1,4 @@
-/* WebSocket (RFC 6455): the link sends masked text frames and receives unmasked frames. Written without a
+/* WebSocket (RFC 6455): the link sends masked text frames and receives unmasked frames. The code uses no
  * library, so that the generator itself costs little. */
 #include "stream.h"
 

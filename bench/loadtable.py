@@ -1,9 +1,9 @@
 """The load table: every workload, shape, transport and placement, for jpeer and for its floors.
 
-A floor is a server that does less than any peer must do (bench.py, LEGEND). jpeer and its floors alternate,
-so that other load on the machine affects all servers. The server has one core and the generator another
-("apart"), or both share one ("together"). Without a fixed placement p50 would depend mostly on the scheduler,
-which can multiply p50.
+A shape is a number of connections and of calls in flight. A floor is a server that does less than any peer must do
+(bench.py, LEGEND). jpeer and its floors are measured in turns, so that other load on the machine affects all servers.
+The server has one core and the generator another ("apart"), or both share one ("together"). Without a fixed placement
+p50 would depend mostly on the scheduler, which can multiply p50.
 
 A row: placement, transport, workload, connections, in_flight, and `figures`: the figures of "jpeer", of
 "floor", which is called floor (a) in the columns, and over ZeroMQ also the figures of "zmq-echo", which is
@@ -79,7 +79,8 @@ def cases(options, workload):
 
 
 def alternate(servers, scheme, case, core, options):
-    """The medians of each server, measured in turns: one run of each, then the next run of each.
+    """Measures the servers in turns (one run of each, then the next run of each), and returns the medians of each
+    server.
 
     servers: a name, and an object with address(scheme) and pid: a peer, a floor, or a rival whose protocol the generator
     speaks.

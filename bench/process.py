@@ -153,7 +153,8 @@ def ready_rows(options, sizes):
 
 
 def growth_rows(options, sizes):
-    """With fewer calls than the target asks for, the row has another key, so that it is not compared with the target."""
+    """A run with fewer calls than the target demands gets another key, so that its row is not compared with the
+    target."""
     key = "rss-growth-mib" if sizes.soak_divide == 1 else "rss-growth-of-fewer-mib"
     for what, memory in soak.growths("ws", sizes.soak_divide):
         at_tenth, at_end = (memory[name] / KIB_PER_MIB for name in ("at_tenth", "at_end"))
@@ -350,7 +351,7 @@ def cells(made):
 
 
 def smoke():
-    """Checks that every measure gives its rows, whatever their figures."""
+    """Checks that every measure returns its rows. The figures do not matter."""
     options = argparse.Namespace(runs=1, seconds=0.05, warm_up=10)
     for name in MEASURES:
         made = list(measure(options, SMOKE, (name,)))

@@ -1,11 +1,11 @@
 """The Python package compared with Py4J and JPype, with a plain Python socket as the floor of a call over
 TCP.
 
-Each workload through each library is a separate program (bench/python/client.py), which is warm before it is measured; the
-programs of one workload alternate. The package calls one peer, over shared memory and over WebSocket; the peer, Py4J's JVM
-and the other end of the bare socket have the server's core. JPype's JVM is in its program, all on the client's core, and so
-are the JVMs whose start is measured. A workload that takes seconds runs once. Py4J and JPype come from PyPI. A library
-that cannot be fetched is left out, and its cells say so.
+Each workload through each library is a separate program (bench/python/client.py), which is warm before it is measured;
+the programs of one workload alternate. The package calls one peer, over shared memory and over WebSocket; the peer,
+Py4J's JVM and the other end of the bare socket have the server's core. The program with JPype contains its JVM, and
+runs whole on the client's core. JVMs whose start is measured run on the client's core, too. A workload that takes
+seconds runs once. Py4J and JPype come from PyPI. A library that cannot be fetched is left out, and its cells say so.
 
 A row: placement, workload, unit, and `figures`: the medians by the names below, None for figures that are not
 measured.
@@ -54,12 +54,12 @@ WORKLOADS = {
 STEPS = ("import", "start", "close")  # workloads that do not depend on the transport
 WARM_SECONDS = {ADD: 1.5, "exception": 1.5, "new": 1.5}
 WARM_SECONDS_ELSE = 0.5
-# These workloads take seconds, and run once: a figure over this many round trips varies little.
+# These workloads take seconds and run once, because a figure of so many round trips varies little.
 ONCE = (("iterate", PY4J), ("entries", PY4J), ("sort", PY4J), ("sort", WEBSOCKET))
 
 
 class Rivals:
-    """The folders of the rivals' packages; None for a package that is not available."""
+    """The folder of each rival's package; None if the package is not available."""
 
     def __init__(self):
         self.py4j, self.jpype = map(fetched, PACKAGES)

@@ -1,6 +1,7 @@
 /*
- * jpeer-bench-ring-echo: two processes that answer one another through rings in shared pages, and nothing else: no
- * socket, no sleep, no parsing of messages. The floor of the peer's shared memory, without any code of the peer.
+ * jpeer-bench-ring-echo: two processes that answer one another through rings in shared pages, and nothing
+ * else: no socket, no sleep, no parsing of messages. This is the floor of the peer's shared memory; it uses
+ * no code of the peer.
  *
  * usage: jpeer-bench-ring-echo CONNECTIONS IN_FLIGHT BURN_NS WARM_UP SECONDS SERVER_CORE CLIENT_CORE
  * The server burns BURN_NS before each answer. A core of -1 means any core. Prints a JSON object with the names of
@@ -130,7 +131,7 @@ static void pause_core(void)
 #endif
 }
 
-/* Call between two polls that find nothing. polls: the number of consecutive polls that found nothing. */
+/* Call after each poll that finds nothing. *polls counts the consecutive polls that have found nothing. */
 static void pause_polling(const struct echo *echo, unsigned *polls)
 {
   if ((*polls)++ < echo->pauses)
@@ -313,7 +314,7 @@ static bool read_arguments(struct echo *echo, char **words)
          seconds <= 86400;
 }
 
-/* The server ends with its client in any case. */
+/* Starts the server process, which the kernel ends when this process ends. */
 static pid_t start_server(const struct echo *echo)
 {
   pid_t client = getpid();

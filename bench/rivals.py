@@ -5,10 +5,10 @@ generator's core. The client is the generator where the generator speaks the riv
 Java, one process for all runs, so that its code is compiled. Measuring begins when server and client do not become
 faster any more. A rival that cannot be fetched is left out, with a message.
 
-The generator speaks the protocols of Py4J's gateway and of Jolokia's agent (over HTTP) itself. For Java RMI a call in
-flight is a thread and a connection; for gRPC-java a connection is a channel with asynchronous calls, and a message is a
-bare int. gRPC's server runs calls on its pool or, "direct", on the threads that read. Jolokia is compared with jpeer over
-HTTP, the others over WebSocket.
+The generator speaks the protocols of Py4J's gateway and of Jolokia's agent (over HTTP) itself. With Java RMI each call
+in flight has a thread and a connection of its own. With gRPC-java a connection is a channel with asynchronous calls,
+and a message is only an int. gRPC's server runs calls on its pool or, "direct", on the threads that read. Jolokia is
+compared with jpeer over HTTP, the others over WebSocket.
 
 A row: placement, rival, transport (jpeer's), workload, connections, in_flight, and `figures` of "jpeer" and the rival.
 """
@@ -70,7 +70,8 @@ RIVALS = (
           arguments=("direct",)),
     Rival("Jolokia", "JolokiaServer", agent="org.jolokia:jolokia-agent-jvm:2.5.1:javaagent",
           agent_options="port=0,host=127.0.0.1",
-          # Without the first, each answer needs 40 ms; without the second, the server closes all but 200 connections.
+          # Without the first option each answer needs 40 ms. Without the second the server closes all connections
+          # except 200.
           options=("-Dsun.net.httpserver.nodelay=true", "-Dsun.net.httpserver.maxIdleConnections=1000"),
           scheme="http", workloads={"add": "jolokia-add"}),
 )

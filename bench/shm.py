@@ -1,11 +1,12 @@
 """Shared memory compared with the unix socket and with a plain ring echo; each client is a separate process.
 
-Two clients call the peer over `shm:` and over `ws+unix:` in turns: the bench's own generator, one thread whose requests
-are templates and whose answers are compared byte by byte (transport "shm"), and libjpeer-client, a thread for each
-connection (transport "shm-library"). The echo (bench/ring_echo.c) shares no code with the peer or the clients. It is
-measured twice: "echo" answers at once; "echo-whole" first computes for as long as the peer needs to serve a call,
-without the transport (the row "whole" of the part `stages`). All measurements alternate, and figures of the same turn
-are compared: a host may move a virtual machine's processors at any time to cores without a common cache.
+Two clients call the peer over `shm:` and over `ws+unix:` in turns. One client is the bench's own generator (transport
+"shm"): one thread, whose requests are templates and whose answers are compared byte by byte. The other is
+libjpeer-client with a thread for each connection (transport "shm-library"). The echo (bench/ring_echo.c) shares no code
+with the peer or the clients. It is measured twice: "echo" answers at once; "echo-whole" first computes for as long as
+the peer needs to serve a call, without the transport (the row "whole" of the part `stages`). All measurements
+alternate, and only figures of the same turn are compared, because a host may move a virtual machine's processors at any
+time to cores without a common cache.
 
 Rows of calls: placement, transport, workload, connections, in_flight, and `figures`: "jpeer" over shared memory,
 "unix", and for the workload `add` also "echo" and "echo-whole". Rows with a single figure have a `key` and a `figure`,
@@ -104,8 +105,9 @@ CLIENTS = {GENERATOR: run_generator, LIBRARY: run_library}
 # ---- calls ----
 
 def run_clients(server, placement, workload, shape, options, canned=False, floors=None):
-    """The runs of each client, by its transport: a list for "jpeer" and one for "unix". floors: names and functions;
-    each function is called once in each run, in turns with the clients; its figures are the list of that name."""
+    """The runs of each client, by its transport: a list for "jpeer" and a list for "unix". `floors` has names and
+    functions. Each function is called once in each run, in turns with the clients, and its figures become the list of
+    that name."""
     floors = floors or {}
     made = {transport: {name: [] for name in (*SCHEMES, *floors)} for transport in CLIENTS}
     for _ in range(options.runs):
@@ -213,7 +215,7 @@ def crowd_rows(placement, options):
 
 
 def pinned_rows(placement, options):
-    """Measures 16 connections with a thread of their own beside 16 others, in turns."""
+    """Compares 16 connections that have a thread of their own with 16 other connections, in turns."""
     with pinned(placement[1]):
         peer = quiet_peer(sockets=True)
     with peer:

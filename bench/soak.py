@@ -1,12 +1,12 @@
 """Makes many calls of each kind, and checks that the peer's memory does not grow.
 
-The JVM's heap has a fixed size and is touched whole at the start. The question is whether the peer keeps native memory, or
-entries in its object tables, for each call. The collector decides how long Java's garbage remains in the
-heap, and a growing heap would hide a leak of the peer or look like one. A Java object that a session kept
-would not show here, because 100,000 small objects fit into that heap. The integration tests check with
-PhantomReferences that no object is kept. The collector is the serial one, because the other collectors have
-tables outside the heap, which grow with the heap. With fewer than 2,000 large calls the first tenth ends
-while the JVM still compiles their code, and the JVM's memory shows as growth.
+The JVM's heap has a fixed size and is touched whole at the start. The question is whether the peer keeps native memory,
+or entries in its object tables, for each call. The collector decides how long Java's garbage remains in the heap, and a
+growing heap would hide a leak of the peer or look like one. A Java object that a session kept would not show here,
+because 100,000 small objects fit into that heap. The integration tests check with PhantomReferences that no object is
+kept. The collector is the serial one, because the other collectors have tables outside the heap, which grow with the
+heap. With fewer than 2,000 large calls the first tenth would end while the JVM still compiles their code, and the
+memory of the compiler would look like growth.
 
 Before these calls, a peer is killed and started again every minute while clients of the Python package use it
 (restarts.py). With --mixed only mixed.py runs: clients of all kinds at once.
@@ -40,9 +40,9 @@ RESTART_SECONDS = 60
 
 
 def growths(scheme, divide):
-    """For each workload: its text, and the resident memory in KiB without calls in flight, after a tenth of the calls
-    and after all. Each workload has a peer of its own, so that no run uses memory that another run has
-    allocated."""
+    """Yields for each workload its text, and the resident memory in KiB after a tenth of the calls and after all calls.
+    No call is in flight when memory is read. Each workload has a peer of its own, so that no run uses memory that
+    another run has allocated."""
     options = [word for option in JVM for word in ("-J", option)]
     for workload, calls, connections, in_flight in RUNS:
         calls = max(calls // divide, LEAST_CALLS)
@@ -60,7 +60,7 @@ def is_flat(memory):
 
 
 def survives_restarts(minutes, seed):
-    """True if no answer named a wrong object. False also if no object was stale, because then nothing was tested."""
+    """Returns false if an answer named a wrong object, or if no object was stale, because then nothing was tested."""
     from bench.restarts import run_restarts  # here, because the benchmarks have no use for the Python package
 
     lives, crowds = run_restarts(minutes * 60, RESTART_SECONDS, seed)

@@ -2,9 +2,10 @@
 
 Each workload has three rows. The row with the `key` NAME-ns has the time of the whole call and of each stage, and
 NAME-allocations their allocations. NAME-ratio is the time of the call divided by its floor: the JNI calls that it needs
-(for `ints` also a bare parse of the numbers). The same calls are cut off after each stage: the difference of two cuts
-is a stage. "general" is the sum of all stages, "whole" is serving with the fast path. Times are the thread's processor
-time. Every allocation of the C heap on the thread is counted, including the JVM's.
+(for `ints` also a bare parse of the numbers). The calls are cut off after each stage in turn; the cost of a stage is
+the difference of two cuts. "general" is the sum of all stages. "whole" is the cost of a call that the peer serves as
+usual, with its fast path. Times are processor times of the thread. Every allocation of the C heap on the thread is
+counted, also by the JVM.
 """
 
 import json

@@ -1,7 +1,7 @@
 #ifndef JPEER_BENCH_STREAM_H
 #define JPEER_BENCH_STREAM_H
-/* A connection over TCP or a Unix socket, with a buffer each way: what the WebSocket and the HTTP link share. One
- * thread. */
+/* A connection over TCP or a Unix socket, with a buffer for each direction. The WebSocket link and the HTTP
+ * link use it. One thread. */
 #include "link.h"
 
 struct stream {
@@ -20,16 +20,16 @@ enum jp_status stream_connect(struct stream *stream, const struct link_target *t
                               struct jp_error *error) JP_MUST_CHECK;
 enum jp_status stream_unblock(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;
 
-/* link_kind.open of a struct link of this size that begins with a struct stream and is zero except for that:
- * connects it, and calls begin. begin must end with stream_unblock. close: also called after begin has
- * failed. */
+/* Implements link_kind.open for a link that begins with a struct stream. Allocates `size` zero bytes for the
+ * link, connects the stream, and calls begin, which must end with stream_unblock. If one of them fails, the
+ * function calls close. */
 enum jp_status stream_open_link(size_t size, const struct link_target *target,
                                 enum jp_status (*begin)(struct link *link, const struct link_target *target,
                                                         struct jp_error *error),
                                 void (*close)(struct link *link), struct link **link,
                                 struct jp_error *error) JP_MUST_CHECK;
 
-/* Writes as much of `out` as possible; *blocked: some bytes remain. JP_IO. */
+/* Writes as much of `out` as possible. *blocked is true if some bytes remain. JP_IO. */
 enum jp_status stream_flush(struct stream *stream, bool *blocked, struct jp_error *error) JP_MUST_CHECK;
 /* Reads once, after the bytes in `in`. JP_CLOSED at the end of the stream; JP_IO. */
 enum jp_status stream_read(struct stream *stream, struct jp_error *error) JP_MUST_CHECK;

@@ -94,8 +94,8 @@ def every_rival(figure):
 
 
 def keyed(part, key):
-    """The figure of the row with this key. If several rows have it (placements, collectors), the worst figure: the
-    highest."""
+    """The figure of the row with this key. If several rows have the key (for several placements or collectors), the
+    worst of their figures, which is the highest."""
     def measured(run):
         figures = [row["figure"] for row in run.get(part, ()) if row.get("key") == key]
         return (max(figures), "") if figures else None
@@ -151,7 +151,7 @@ def python_figure(workload):
 
 
 def python_gain(workload, ours):
-    """The figure of Py4J divided by ours: how many times faster the package is."""
+    """The figure of Py4J divided by the package's: how many times faster the package is."""
     return python_ratio(workload, BOTH, "Py4J", ours, min)
 
 

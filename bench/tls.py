@@ -1,8 +1,9 @@
-"""TLS beside OpenSSL alone: the same client calls `add` of the peer, and a server that only sends each request back.
+"""TLS of the peer compared with OpenSSL alone. One client calls `add` of the peer, and an echo server that only sends
+each request back.
 
-The client and the echo are bench/tls_echo.c. Measurements alternate, and of each server the best of the runs counts: other
-work on the machine only makes a run slower. Rows: placement, transport "wss", workload "add", connections, in_flight, and
-`figures` of "jpeer" and "tls-echo".
+The client and the echo server are in bench/tls_echo.c. The servers are measured in turns. The best run of each server
+counts, because other work on the machine only makes a run slower. Rows: placement, transport "wss", workload "add",
+connections, in_flight, and `figures` of "jpeer" and "tls-echo".
 """
 
 import json
@@ -32,7 +33,7 @@ def cells(row):
 
 
 def run_client(shape, placement, warm_up, seconds, port=None):
-    """Without a port: of the echo."""
+    """Measures the peer at this port; without a port, the echo server."""
     _, server_core, client_core = placement
     command = [PROGRAM, *shape, warm_up, seconds, server_core, client_core, *([port] if port else [])]
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, env=environment(),

@@ -2,10 +2,11 @@
  * jpeer-bench-tls-echo: TLS with OpenSSL alone, and the same client for the peer.
  *
  * usage: jpeer-bench-tls-echo CONNECTIONS IN_FLIGHT WARM_UP SECONDS SERVER_CORE CLIENT_CORE [PORT]
- * With PORT, calls `add` of the peer at this port of the loopback address, which speaks TLS, over WebSocket; without, a
- * child process sends each request back: one thread, epoll, SSL_read and SSL_write, none of the peer's code. Each request is
- * one record. A core of -1 is any. The client does not check certificates. Prints a JSON object with the names of
- * jpeer-bench's figures.
+ * With PORT, the client calls `add` over a WebSocket of the peer that listens with TLS at this port of the
+ * loopback address. Without PORT, it calls a child process that sends each request back. The child has one
+ * thread, uses epoll, SSL_read and SSL_write, and contains no code of the peer. Each request is one TLS
+ * record. A core of -1 means any core. The client does not check certificates. Prints a JSON object with the
+ * names of jpeer-bench's figures.
  */
 #include "histogram.h"
 
@@ -161,7 +162,7 @@ static void serve(int listener, unsigned connection_count)
   }
 }
 
-/* The server ends with its client in any case. Returns its port. */
+/* Starts the server process, which the kernel ends when this process ends. Returns the server's port. */
 static uint16_t start_server(const struct load *load)
 {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

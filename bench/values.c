@@ -3,8 +3,9 @@
  * the parts that it needs for its next request.
  *
  * usage: jpeer-bench-values ADDRESS STRINGS DOUBLES ROUNDS
- * Fetches STRINGS Strings of a list in every way, and sends DOUBLES doubles and a text of their length there and
- * back. Prints a JSON object: for each measure the milliseconds of its rounds, which alternate.
+ * Fetches a list of STRINGS Strings in every possible way. Sends DOUBLES doubles, and a text of the same
+ * length, and receives them back. The rounds of all measures alternate. Prints a JSON object that has the
+ * milliseconds of each round for each measure.
  */
 #include "bench/link.h"
 
@@ -139,7 +140,7 @@ static enum jp_status fetch_in_pieces(struct bench *bench, struct jp_error *erro
     enum jp_status status = ask(client, error);
     if (status != JP_OK)
       return status;
-    length += length_of_list(client->answer) + 1; /* and a comma */
+    length += length_of_list(client->answer) + 1; /* plus 1 for a comma */
   }
   if (bench->list_length != 0 && length - 1 != bench->list_length)
     return jp_fail(error, JP_INVALID, "the pieces are %zu bytes of text, and the list is %zu", length - 1,

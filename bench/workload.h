@@ -3,11 +3,11 @@
 /*
  * Requests and expected answers, as rows of text with holes: a new workload is a new row.
  *
- * A call is one or more steps, each a request and its answer; the next step is sent when the previous step is
- * answered. A batch is one call, too: its texts are the texts of one element. Holes, in requests and answers
- * alike:
+ * A call is one or more steps. Each step is a request and its answer; the next request is sent when the
+ * previous request is answered. A batch is one call, too; the row has the texts of one element of the batch.
+ * Requests and answers may have these holes:
  *   $i  the request's id: the number of the connection times 10^9, and a count
- *   $a $b $s  two operands that follow from the id, and their sum
+ *   $a $b $s  two operands that are computed from the id, and their sum
  *   $n  the number of this step's answers on this connection so far, plus 1
  *   $o  the object that the connection's setup made
  *   $r  the object of this call: from the answer to an earlier step
@@ -16,7 +16,8 @@
  *   $u  a text that is known only from the answer, such as a random id: any text matches
  *   $k  in a batch: the place of the element, two digits
  *   $E and other capitals: the bodies of body.h
- * In an answer, $o (of a setup) and $r accept any number while they are not known, and keep it.
+ * In an answer, $r (and in a setup's answer $o) matches any number if the object is not known yet, and the number
+ * is kept.
  *
  * A step that is a binary message has a call instead of its texts (workload_binary.h).
  *
@@ -87,12 +88,12 @@ bool workload_text_parse(struct workload_text *text, const char *source, unsigne
 bool workload_step_parse(const struct workload_step *step, unsigned batch, struct workload_text *request,
                          struct workload_text *answer) JP_MUST_CHECK;
 void workload_text_fini(struct workload_text *text); /* a text of zero bytes is allowed */
-/* The words before the hole of that index; the last part, of index hole_count, has the words after all holes.
- * Borrowed from the text. */
+/* Returns the words before the hole of that index, borrowed from the text. With the index hole_count it
+ * returns the words after the last hole. */
 struct text workload_text_part(const struct workload_text *text, unsigned index);
 
-/* The place of the id's first digit, which is the same in all messages of the text. *hole: the hole of the id.
- * SIZE_MAX: the text has no id. */
+/* Returns the place of the id's first digit, which is the same in all messages of the text, and sets *hole to
+ * the index of the id's hole. Returns SIZE_MAX if the text has no id. */
 size_t workload_id_at(const struct workload_text *text, unsigned *hole);
 
 /* The content of the holes. */

@@ -27,7 +27,7 @@ static bool is_body(char mark)
   return mark >= 'A' && mark <= 'Z';
 }
 
-/* The source with its bodies made; its holes are still marks. */
+/* Returns the source with the bodies in place of their marks; the holes are still marks. */
 static struct text make_bodies(struct arena *arena, const char *source)
 {
   struct buffer made;
@@ -77,9 +77,9 @@ static void add_hole(struct workload_text *text, const char *mark, size_t length
   hole->at = text->words.len;
 }
 
-/* Finds the holes of an encoded message: the marks in the texts that it was made of. A length of 36 has the
- * code of a dollar, and would be mistaken for a mark if the letter of a hole followed. No row has a text like
- * this. */
+/* Finds the holes of an encoded message: the marks in the texts that it was made of. The byte of a length of
+ * 36 is the code of a dollar. If a hole's letter followed this byte, both would be taken for a mark; no row
+ * has such a text. */
 static bool find_holes(struct workload_text *text, const struct buffer *message)
 {
   const char *end = message->data + message->len;

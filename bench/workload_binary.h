@@ -1,6 +1,6 @@
 #ifndef JPEER_BENCH_WORKLOAD_BINARY_H
 #define JPEER_BENCH_WORKLOAD_BINARY_H
-/* The steps of workloads that are binary messages: the calls, and their encoding as bytes with holes. */
+/* The steps of the workloads that send binary messages: the calls, and their encoding as bytes with holes. */
 #include "binary_message.h"
 #include "workload.h"
 

@@ -1,10 +1,10 @@
 /*
- * jpeer-bench-zmq-echo: a bare ROUTER of libzmq that sends the canned answer of a workload; one thread that waits,
- * receives and sends. The cost of ZeroMQ itself: the floor of the peer's ZeroMQ transport.
+ * jpeer-bench-zmq-echo: a bare ROUTER of libzmq that sends the canned answer of a workload. One thread waits,
+ * receives and sends. This is the cost of ZeroMQ itself, and so the floor of the peer's ZeroMQ transport.
  *
  * usage: jpeer-bench-zmq-echo WORKLOAD FOLDER [curve]
- * Listens on a port, and on a Unix socket in the folder. Prints both addresses, one a line; ends when its standard
- * input does.
+ * Listens on a port, and on a Unix socket in the folder. Prints both addresses, one on each line. Ends when its
+ * standard input ends.
  */
 #include "canned.h"
 #include "curve.h"

@@ -5,8 +5,9 @@
  *
  * A callback has a proxy, an object of a class that java.lang.reflect.Proxy makes in the loader of its
  * interfaces. jni makes proxies for OP_CALLBACK arguments, receives the calls of their methods, converts
- * arguments and answers, and lets the calling thread wait. jni knows no connection and no message: for these
- * it calls the table of hooks, which rpc fills in (rpc/callbacks). No hook receives a JNIEnv.
+ * arguments and answers, and lets the calling thread wait. jni knows neither connections nor messages. To
+ * send and receive, it calls the functions in a table of hooks, which rpc fills in (rpc/callbacks). No hook
+ * receives a JNIEnv.
  *
  * Java holds only numbers, never pointers. jni looks a proxy's number up in its table and accepts it only
  * from the handler object that the table has for this number. A call's number is looked up in the same way,
@@ -22,10 +23,10 @@
 /* --- the client of a callback --- */
 
 /*
- * The callbacks of one client, which rpc defines and jni passes to the hooks. A request that may contain
- * callbacks has them in struct jvm_request.callbacks. If this pointer is NULL, the client cannot be called,
- * and an OP_CALLBACK is an error, -32602. Reference-counted by rpc: a proxy holds a reference from `made` to
- * `released`.
+ * The callbacks of one client, which rpc defines and jni passes to the hooks. The pointer
+ * jvm_request.callbacks leads to the callbacks of the request's client. If it is NULL, the client cannot be
+ * called, and an OP_CALLBACK is an error, -32602. Reference-counted by rpc: a proxy holds a reference from
+ * `made` to `released`.
  */
 struct rpc_callbacks;
 
@@ -133,14 +134,14 @@ struct jvm_callback_answer {
 struct jvm_callback_hooks {
   /* --- making proxies: on the thread of the request that contains the callback --- */
 
-  /* The highest number below `below` of a proxy of this ID; UINT64_MAX finds the proxy that was made last. 0:
-   * there is none. The proxy may have been collected since. */
+  /* Returns the highest number below `below` that belongs to a proxy of this ID. With UINT64_MAX it finds the
+   * newest proxy. 0: there is no such proxy. The proxy may have been collected since. */
   uint64_t (*find)(struct rpc_callbacks *callbacks, int64_t id, uint64_t below);
   /*
-   * A proxy was made for the ID. newest: the number that `find` returned for the ID before (0: none).
-   * *is_taken: the number now belongs to the ID and holds the callbacks until `released`. Otherwise another
-   * thread has made a proxy first: the caller uses the other proxy and drops its own without `released`.
-   * JP_NO_MEMORY: the number is not registered.
+   * Registers the number of a new proxy for the ID. newest: the number that `find` returned for the ID before
+   * (0: none). *is_taken: the number was registered, and the proxy holds a reference to the callbacks until
+   * `released`. If it is false, another thread has registered a proxy first: the caller uses that proxy and
+   * drops its own without calling `released`. JP_NO_MEMORY: the number is not registered.
    */
   enum jp_status (*made)(struct rpc_callbacks *callbacks, int64_t id, uint64_t number, uint64_t newest,
                          bool *is_taken);
@@ -168,23 +169,23 @@ struct jvm_callback_hooks {
                          uint64_t number, const struct jvm_callback_method *method, struct jvm_waiter *waiter,
                          struct rpc_callback_call **call, struct jvm_callback_failure *failure);
   /*
-   * Lends a nested worker to this thread until `leave`. *request becomes what the conversions need: a
+   * Lends a nested worker to this thread until `leave`. Sets the members of *request that conversions need: a
    * jvm_thread that is not bound yet, the client's own objects, and a judge with the current policy.
-   * References in the arguments are recorded with the call (stored), whichever worker was lent. JP_NO_MEMORY:
+   * References in the arguments are recorded with the call, in `stored`, not with the worker. JP_NO_MEMORY:
    * no worker is lent.
    */
   enum jp_status (*enter)(struct rpc_callback_call *call, struct jvm_request *request);
   void (*leave)(struct rpc_callback_call *call);
-  /* Writes the message at the first call, and sends it. arguments: as result_fill makes them, not needed
-   * afterwards; NULL from the second call on. With arguments, call it between enter and leave.
-   * If the method is oneway, JVM_CALLBACK_SENT ends the call, and close follows. */
+  /* Sends the message, which the first call of this hook writes. arguments: the arguments in the form that
+   * result_fill makes. Only the first call of this hook needs them, and must be made between enter and leave;
+   * later calls pass NULL. If the method is oneway, JVM_CALLBACK_SENT ends the call, and close follows. */
   enum jvm_callback_sent (*send)(struct rpc_callback_call *call, const struct outcome *arguments,
                                  size_t count, struct jvm_callback_failure *failure);
   /* Returns what the call has to do next; never blocks. Nested requests come before the answer, in the order
    * in which the client sent them. JVM_CALLBACK_ENDED once callback-timeout has passed. */
   enum jvm_callback_event (*poll)(struct rpc_callback_call *call, struct jvm_callback_failure *failure);
-  /* For a thread without a waiter: returns when a poll may have news, or when `interrupted` wakes the
-   * thread. */
+  /* For a thread without a waiter: returns when `poll` may return another event, or when `interrupted` wakes
+   * the thread. */
   void (*wait)(struct rpc_callback_call *call);
   /* How long the thread may park; INT64_MAX: for ever. */
   int64_t (*nanoseconds_left)(struct rpc_callback_call *call);

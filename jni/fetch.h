@@ -8,8 +8,8 @@
 
 /*
  * Runs an OP_FETCH on the thread's own thread, between jvm_request_begin and jvm_request_end. Asks the judge
- * about each Java member that the fetch runs, on the class of the object. *outcome becomes a map: `elements`,
- * `done` and, unless done, the `ref` for the next call.
+ * about each Java member that the fetch runs, on the class of the object. *outcome becomes a map with
+ * `elements`, `done` and, if `done` is false, the `ref` for the next call.
  *
  * Elements that were read from an iterator, but are not in the outcome, are kept in the session for the next
  * call.

@@ -65,7 +65,7 @@ struct jvm_hooks {
    * *error says why, in one line. `exiting` follows, with status 1. */
   void (*died)(void *context, const struct jp_error *error);
   /* Called last before _exit, on a thread that may not use Java, to flush buffers. If a signal ends the
-   * process, this may last one second. */
+   * process, the hook has one second. */
   void (*exiting)(void *context, int status);
   /* SIGHUP has arrived, at any time after the call of jvm_run. Called on a thread that may not use Java; must
    * return soon. NULL: SIGHUP stops the JVM like SIGTERM. */
@@ -102,8 +102,8 @@ enum jp_status jvm_spawn(struct jvm *jvm, const char *name,
  * Java. Any thread may call this, attached or not, while `thread` is valid. */
 bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread);
 
-/* From now on, the changes that a request makes to the thread (its interrupt flag and its context class
- * loader) are not undone before the next request. On the thread itself. */
+/* Call it on the thread itself. From then on, the changes that a request makes to the thread (its interrupt
+ * flag and its context class loader) are kept for the next request. */
 void jvm_thread_keep_changes(struct jvm_thread *thread);
 
 /* Calls Thread.interrupt() for `thread`, which belongs to another thread; that thread must not end during the

@@ -59,10 +59,10 @@ struct jvm_request {
   struct judge *judge;       /* NULL only on the fast paths: their members are already allowed */
   struct jvm_stored *stored; /* collects the refs that the result makes; may be NULL */
   bool drops_result; /* the result will not be read: its object is not stored, and the outcome is void */
-  /* the result has the form of the reference implementation: no object has a text, and an object that cannot
-   * travel is an error */
+  /* --compat pal: the result has the form of the reference implementation, in which objects have no text, and
+   * an object that cannot be sent is an error */
   bool compat_pal;
-  /* bytes that the answer may have: a result that is certainly longer is not read; 0: any */
+  /* the longest answer in bytes: a result that is certainly longer is not read; 0: no limit */
   size_t answer_max;
   /* For a result that jvm_result_become_ref may have to replace by a ref later; NULL: never replaced. */
   struct jvm_result *result;
@@ -82,9 +82,9 @@ struct text jvm_instance_class(const struct jvm_request *request, struct outcome
  * Resolves an OP_NEW, OP_CALL, OP_GET or OP_PUT; the thread's cache has the operations that it has run
  * before. Loads the named class and the classes of declared argument types without initialising any, through
  * the loader that the operation names, or else as docs/internals/resolution.md says ("A name goes to a
- * class"). Anything but JP_OK leaves an OUTCOME_ERROR in *outcome: the judge denies the member; the class,
- * constructor, method or field is not found or is ambiguous; a ref is unknown; or the receiver is not of the
- * type.
+ * class"). Any result except JP_OK leaves an OUTCOME_ERROR in *outcome: the judge denies the member; the
+ * class, constructor, method or field is not found or is ambiguous; a ref is unknown; or the receiver is not
+ * of the type.
  */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome) JP_MUST_CHECK;

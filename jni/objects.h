@@ -1,12 +1,12 @@
 #ifndef JPEER_JNI_OBJECTS_H
 #define JPEER_JNI_OBJECTS_H
 /*
- * The objects of a session: clients have refs, and chunked Java arrays hold the Java objects
- * (docs/internals/sessions.md, "Objects are kept in Java arrays").
- * Each table has its own lock. The lock is held for look-ups and stores, but never while Java code runs. This
- * allows connections that share a session to use the table at the same time. Refs count up from 1, and a ref
- * is used again only after 2^31 - 1 others, so that a stale ref never names a newer object. An object has the
- * same ref as long as the table holds it. An empty table needs no Java object.
+ * The table of a session's objects. Clients know the objects by refs, which are numbers; Java arrays in
+ * chunks hold the objects (docs/internals/sessions.md, "Objects are kept in Java arrays"). Each table has its
+ * own lock. The lock is held for look-ups and stores, but never while Java code runs. Connections that share
+ * a session can therefore use the table at the same time. Refs count up from 1, and a ref is used again only
+ * after 2^31 - 1 others, so that a stale ref never names a newer object. An object has the same ref as long
+ * as the table holds it. An empty table needs no Java object.
  *
  * The table counts how often each ref was sent: jvm_objects_put and jvm_objects_count_sent add one to the
  * sent count. The object is released when its sent count reaches 0, or when it is deleted.
@@ -24,17 +24,17 @@ struct jvm_thread;
 
 /* Counts the tables that hold objects. */
 struct jvm_objects_owner {
-  /* An empty table is about to store an object. Called on a thread that may use Java, without the table's
-   * lock. Not JP_OK: nothing is stored, and the caller gets the error. Two threads may both call it; each
-   * JP_OK is followed by one leave. */
+  /* Called before an empty table stores an object, on a thread that may use Java, without the table's lock.
+   * Not JP_OK: nothing is stored, and the caller gets the error. Two threads may call it at the same time;
+   * each JP_OK is followed by one `leave`. */
   enum jp_status (*enter)(void *context, struct jvm_thread *thread, struct jp_error *error);
   /* The table has become empty. Called with the table's lock held: must take no lock and call nothing. */
   void (*leave)(void *context);
 };
 
-/* The refs in the results of one message, in order, each as often as it is sent. A client that never receives
- * the answer cannot release these, so the peer can roll them back. The struct also has the slot that is
- * reserved for the next result. Used by one thread; begins zeroed. */
+/* The refs in the results of one message, in order. A ref that is sent several times is in the list as often.
+ * If the client never receives the answer, it cannot release these refs, so the peer rolls them back. The
+ * struct also has the slot that is reserved for the next result. One thread uses it. It begins with zeros. */
 struct jvm_stored {
   uint32_t *refs;
   size_t count;
@@ -66,7 +66,8 @@ static inline size_t jvm_objects_tally_sum(const struct jvm_objects_tally *tally
 }
 
 enum jp_status jvm_objects_create(size_t max_objects, struct jvm_objects **objects) JP_MUST_CHECK;
-/* May be called only while no call uses the table. Borrows the owner; NULL: no owner from now on. */
+/* Sets the owner, which is borrowed; NULL: the table has no owner from now on. May be called only while no
+ * call uses the table. */
 void jvm_objects_set_owner(struct jvm_objects *objects, const struct jvm_objects_owner *owner, void *context);
 /* The objects count in this tally, too. Borrowed until jvm_objects_destroy. Only while the table is empty and no call uses
  * it. */
@@ -74,16 +75,16 @@ void jvm_objects_set_tally(struct jvm_objects *objects, struct jvm_objects_tally
 /* The objects count in this quota, too, with those of other tables. Borrowed until jvm_objects_destroy, or until no quota
  * (NULL) is set; name: of its limit, for errors. Only while the table is empty and no call uses it. */
 void jvm_objects_set_quota(struct jvm_objects *objects, struct quota *quota, const char *name);
-/* Refs continue after this one, which jvm_objects_last_ref then returns. Only while no call uses the
- * table. */
+/* Makes the table continue after this ref: the next new ref is greater by 1. Until then jvm_objects_last_ref
+ * returns this ref. May be called only while no call uses the table. */
 void jvm_objects_begin_after(struct jvm_objects *objects, uint32_t ref);
 uint32_t jvm_objects_last_ref(const struct jvm_objects *objects);
 /* Releases every object and frees the table. May be called only while no call uses the table. */
 void jvm_objects_destroy(struct jvm_thread *thread, struct jvm_objects *objects);
 
 size_t jvm_objects_count(const struct jvm_objects *objects);
-/* True if nothing was ever stored or cleared, as in a new table. May be called only while no call uses the
- * table. */
+/* True if the table has never stored an object and was never cleared. May be called only while no call uses
+ * the table. */
 bool jvm_objects_is_unused(const struct jvm_objects *objects);
 /* JP_NOT_FOUND: the table has no object with this ref. A call that is using the object keeps it alive. */
 enum jp_status jvm_objects_delete(struct jvm_thread *thread, struct jvm_objects *objects,
@@ -98,7 +99,8 @@ void jvm_objects_release_sent(struct jvm_thread *thread, struct jvm_objects *obj
 /* Subtracts one from the ref's sent count, and removes the ref once from *stored (may be NULL). */
 void jvm_objects_uncount_sent(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                               struct jvm_stored *stored);
-/* Rolls the refs of *stored back to the first `kept`: each further one is subtracted from its sent count. */
+/* Keeps the first `kept` refs of *stored, and takes back all further refs: subtracts one from the sent count
+ * of each. */
 void jvm_objects_roll_back(struct jvm_thread *thread, struct jvm_objects *objects, struct jvm_stored *stored,
                            size_t kept);
 /* The same as jvm_objects_roll_back, and reserves one of the slots that become free. */
@@ -116,9 +118,9 @@ enum jp_status jvm_objects_reserve(struct jvm_thread *thread, struct jvm_objects
 /* Cancels the reservation, if there is still one. */
 void jvm_objects_end_reservation(struct jvm_objects *objects, struct jvm_stored *stored);
 
-/* Registers a ref that was put just now for a value that also travels by value. If the table has more than
- * OBJECTS_VALUES_MAX of these, the oldest one is deleted. Call it only for an object that is new in the
- * table. If memory is short, the object is kept like any other. */
+/* Registers a ref that was put just now, and whose object is also sent by value. If the table has more than
+ * OBJECTS_VALUES_MAX registered refs, the oldest of them is deleted. Call this function only for an object
+ * that is new in the table. If memory is short, the object is kept like any other. */
 enum { OBJECTS_VALUES_MAX = 100 * 1000 };
 void jvm_objects_bound_values(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref);
 

@@ -2,8 +2,9 @@
 #define JPEER_JNI_THREAD_NAMES_H
 /*
  * Names that the peer gives its own Java threads for a while, for Thread.getName and thread dumps.
- * Thread.setName would take the monitor of the thread, which any code can hold. For this reason the field
- * itself is compared and set, so that a name that Java code sets at the same time is never lost.
+ * Thread.setName would need the monitor of the thread, which any code can hold for any time. For this reason
+ * the peer sets the field of the name itself. It compares and sets the field in one step, so that a name that
+ * Java code sets at the same time is never lost.
  */
 #include "jni/jvm.h"
 

@@ -19,7 +19,7 @@ struct policy_question {
 };
 
 /*
- * Appends a paragraph for the channels, or one for each if they differ:
+ * Appends a paragraph for each group of channels that have the same verdicts for the same reasons:
  *
  *   com.example.Api.add via WEBSOCKET_RPC, HTTP_RPC
  *     ALLOW         rule 1 (policy.yaml:2)

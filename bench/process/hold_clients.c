@@ -17,7 +17,7 @@ enum { IN_FLIGHT = 64, TIMEOUT_MS = 20000 };
 struct calls {
   struct jp_client *client;
   struct jp_client_error error;
-  unsigned long left; /* calls to begin */
+  unsigned long left; /* the number of calls that are not begun yet */
   unsigned long open;
   bool has_failed;
 };

@@ -1,6 +1,6 @@
 /*
- * jpeer-bench-start: the time of a program from before its start to its end, or, with --ping, to the first ping that
- * it answers. Prints microseconds.
+ * jpeer-bench-start: measures the time from before the start of a program to its end, or, with --ping, to the
+ * first ping that the program answers. Prints microseconds.
  *
  * usage: jpeer-bench-start [--ping] PROGRAM [ARGUMENTS]
  * With --ping, PROGRAM is a peer: it prints on standard error when it is ready, and the address of its WebSockets.
@@ -22,7 +22,7 @@ enum { SPIN_MS = 60000 };
 
 struct child {
   pid_t pid;
-  int errors; /* its standard error, for a ping; else -1 */
+  int errors; /* the child's standard error with --ping; otherwise -1 */
 };
 
 static enum jp_status start(char **words, bool hears, struct child *child, struct jp_error *error)

@@ -5,7 +5,8 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 
-/** The one method, described by hand: its messages are int values of four bytes each, without a code generator. */
+/** The description of the one method, written by hand in place of a code generator. Each message is ints of
+ * four bytes. */
 final class GrpcCalculator {
   static final String SERVICE = "bench.Calculator";
 

@@ -7,8 +7,8 @@ import io.grpc.stub.StreamObserver;
 import java.net.InetSocketAddress;
 
 /**
- * gRPC's server over Netty. With "direct" as its argument, calls run on the threads that read them, where a slow one
- * would block others; otherwise on gRPC's pool.
+ * gRPC's server over Netty. If its argument is "direct", a call runs on the thread that has read it, where a
+ * slow call would block others. Otherwise calls run on gRPC's pool.
  */
 public final class GrpcServer {
   private GrpcServer() {}

@@ -10,8 +10,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * The load for RMI, whose calls block: a thread for each call in flight. RMI gives each thread a connection of its own,
- * so that a shape of CxI is C times I connections here.
+ * The load for RMI. Its calls block, so each call in flight has a thread. RMI gives each thread a connection
+ * of its own: C connections with I calls in flight each are C times I connections here.
  */
 public final class RmiClient {
   private RmiClient() {}

@@ -1,8 +1,9 @@
 #ifndef JPEER_TESTS_BENCH_STAGES_CALLS_H
 #define JPEER_TESTS_BENCH_STAGES_CALLS_H
 /*
- * One call up to a given stage: the same functions as for a served message, cut off after a stage. The cost of a
- * stage is the difference of two cuts; a binary message has only CUT_NONE. On one thread of the peer.
+ * Runs one call up to a given stage, with the same functions that serve a message. The cost of a stage is the
+ * difference of two cuts. A binary message cannot be cut off: it has only CUT_NONE. Use calls on one thread
+ * of the peer.
  */
 #include "rpc/jsonrpc/json_codec.h"
 #include "workloads.h"
@@ -10,8 +11,9 @@
 enum cut {
   CUT_READ, /* the message is validated and its envelope read; an answer's envelope is written around null */
   CUT_DECODE,  /* the params are decoded into an operation */
-  CUT_FRAME,   /* a frame of local references is pushed; what an earlier call has left is released */
-  CUT_RESOLVE, /* the member and its kept verdict are found (the member was called before) */
+  CUT_FRAME,   /* a frame of local references is pushed; objects that an earlier call has left are released */
+  CUT_RESOLVE, /* the member and the policy's kept verdict are found (an earlier call has resolved the
+                * member) */
   CUT_INVOKE,  /* the arguments are converted, the member is called, its outcome is read */
   CUT_WRITE,   /* the result is written instead of null */
   CUT_NONE,    /* not cut off: rpc_service.serve, with sessions */
@@ -32,13 +34,13 @@ struct calls {
   struct buffer answer;
 };
 
-/* thread is the calling thread. Release with calls_fini. */
+/* thread: the calling thread. The caller releases calls with calls_fini. */
 enum jp_status calls_init(struct calls *calls, struct rpc_peer *peer, struct jvm_thread *thread,
                           struct jp_error *error) JP_MUST_CHECK;
 void calls_fini(struct calls *calls);
 
-/* Chooses the workload for calls_run, with its own object; false: its first answer was wrong, which is reported on
- * stderr. */
+/* Chooses the workload for calls_run, and makes its receiver. Returns false if the workload's first answer
+ * was wrong, and reports this on stderr. */
 bool calls_choose(struct calls *calls, enum workload_id id) JP_MUST_CHECK;
 
 void calls_run(struct calls *calls, enum cut cut, uint64_t iterations);

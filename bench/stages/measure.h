@@ -1,6 +1,7 @@
 #ifndef JPEER_TESTS_BENCH_STAGES_MEASURE_H
 #define JPEER_TESTS_BENCH_STAGES_MEASURE_H
-/* Measures a workload up to each cut (calls.h), and its floors, in turns. A stage is the difference of two cuts. */
+/* Measures a workload up to each cut (calls.h), and the workload's floors, in turns. The cost of a stage is
+ * the difference of two cuts. */
 #include "calls.h"
 #include "floors.h"
 
@@ -20,7 +21,7 @@ enum stage {
 
 extern const char *const stage_names[STAGES];
 
-/* Per iteration: nanoseconds of the thread's processor time, and C allocations. */
+/* The cost of one iteration: nanoseconds of the thread's processor time, and the number of C allocations. */
 struct figure {
   bool is_known; /* false: the workload does not have this stage */
   double median_ns;
@@ -35,7 +36,7 @@ struct measure_config {
 
 enum { MEASURE_ROUNDS_MAX = 1000 };
 
-/* False: a call failed, which is reported on stderr. */
+/* Returns false if a call has failed, and reports this on stderr. */
 bool measure_workload(struct calls *calls, struct floors *floors, enum workload_id id,
                       const struct measure_config *config, struct figure figures[STAGES]) JP_MUST_CHECK;
 

@@ -1,8 +1,9 @@
 #ifndef JPEER_TESTS_BENCH_STAGES_WORKLOADS_H
 #define JPEER_TESTS_BENCH_STAGES_WORKLOADS_H
 /*
- * The calls that the stages are measured with, as rows of JSON with holes: $o the receiver's ref, $t a text
- * of 1 KiB with characters of one to four bytes, $n a thousand numbers, $s their sum. Constant; one thread.
+ * The calls with which the stages are measured, as rows of JSON with holes. $o is the receiver's ref, $t a
+ * text of 1 KiB with characters of one to four bytes, $n a thousand numbers, and $s the sum of these numbers.
+ * The rows are constant. One thread.
  */
 #include "base/buffer.h"
 #include "binary_message.h"

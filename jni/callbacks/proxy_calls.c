@@ -37,7 +37,7 @@ struct open_call {
   struct jvm *jvm;
   struct callback_proxy *proxy; /* held */
   const struct callback_method *method;
-  struct rpc_callback_call *hooked; /* rpc's part of the call, from the hook `open` */
+  struct rpc_callback_call *hooked; /* rpc's part of the call, made by the hook `open` */
   struct jvm_waiter *waiter;        /* of a thread that parks; else NULL */
   struct jvm_thread *own;           /* of a thread that waits in C; other threads only compare it */
   jobject waiting; /* global: the Java object that a parked thread waits in; NULL: the thread waits in C */
@@ -56,7 +56,7 @@ struct callback_result {
   bool is_thrown; /* `value`, which is not NULL then, is thrown */
 };
 
-/* A call's thread while it runs in C. */
+/* The state of a call while its thread runs in C. */
 struct running {
   JNIEnv *env;
   struct open_call *call;
@@ -64,7 +64,7 @@ struct running {
   const struct jvm_callback_hooks *hooks;
   struct jvm_callback_failure failure;
   struct callback_result result;
-  bool must_ask; /* the thread may have been interrupted without its wait being notified */
+  bool must_ask; /* an interrupt of the thread may have set the Java flag without notifying this wait */
 };
 
 /* ---- open calls by number ---- */
@@ -94,7 +94,8 @@ static void release_call(JNIEnv *env, struct open_call *call)
   free(call);
 }
 
-/* Removes the call from the list, and ends the list's hold of the call. The caller's hold remains. */
+/* Removes the call from the list. The list's reference to the call ends, and the caller's reference
+ * remains. */
 static void unlist_call(struct open_call *call)
 {
   pthread_mutex_lock(&calls.lock);
@@ -106,8 +107,8 @@ static void unlist_call(struct open_call *call)
   pthread_mutex_unlock(&calls.lock);
 }
 
-/* Holds the call that `waiting` waits for; NULL: none. For a thread that waits in C the number is enough,
- * because the caller can only wake the call. */
+/* Finds and holds the call that `waiting` waits for; NULL: none. The call of a thread that waits in C is
+ * found by its number alone, because the caller can only wake such a call. */
 static struct open_call *find_call(JNIEnv *env, uint64_t number, jobject waiting)
 {
   pthread_mutex_lock(&calls.lock);
@@ -173,7 +174,8 @@ static bool fail_passing(struct passing *passing, const char *what)
 static bool make_primitive(struct passing *passing, const struct jvm_type *declared, jobject object,
                            struct outcome *out)
 {
-  /* Application code may have called the native method itself, so only the object's own class is reliable. */
+  /* Application code may have called the native method itself. The class of the object is therefore checked
+   * here. */
   jclass wrapper = jvm_known_wrapper(&passing->request->thread->jvm->known, declared->kind);
   if (object == NULL || !(*passing->env)->IsInstanceOf(passing->env, object, wrapper))
     return fail_passing(passing, "an argument is not of its parameter's type");
@@ -197,9 +199,9 @@ static bool make_argument(struct passing *passing, const struct jvm_type *declar
 }
 
 /*
- * Between jvm_request_begin and jvm_request_end. arguments: an Object[]; NULL: no arguments; primitives are
- * boxed. The outcomes are in the request's arena; their refs are in its objects. NULL: *failed is an
- * OUTCOME_ERROR.
+ * Converts the arguments of a call. Call it between jvm_request_begin and jvm_request_end. arguments: an
+ * Object[] with boxed primitives; NULL: no arguments. The result is in the request's arena, and the request's
+ * objects have its refs. If the result is NULL, *failed is an OUTCOME_ERROR.
  */
 static const struct outcome *make_arguments(const struct jvm_request *request,
                                             const struct callback_method *method, jobjectArray arguments,
@@ -327,7 +329,7 @@ static jobject end_call(struct running *running)
 
 /* ---- sending ---- */
 
-/* code: used for a failure that is not the peer's own. */
+/* Sets the failure of the call. Its code is `code`, or CODE_INTERNAL if `failed` is a FAILURE_INTERNAL. */
 static void set_failure(struct running *running, int code, const struct outcome *failed)
 {
   struct text why = failed->message.data != NULL ? failed->message : failed->throwable_type;
@@ -453,9 +455,9 @@ static void take_answer(struct running *running)
 
 static bool was_interrupted(struct running *running)
 {
-  /* Asks Java only if the flag may be set. An interrupt during a wait in C sets is_interrupted. If the
-   * interrupt came before the call, Java has passed the flag, and must_ask is set. After a nested request
-   * must_ask is set too, because an interrupt during that request may have woken another wait. */
+  /* Asks Java for the interrupt flag only if the flag may be set. An interrupt during a wait in C sets
+   * is_interrupted. must_ask is set if the flag was set before the call, which Java has reported. must_ask is
+   * also set after a nested request, because an interrupt during that request may have woken another wait. */
   const struct open_call *call = running->call;
   if (call->own != NULL && !running->must_ask &&
       !(*running->env)->GetBooleanField(running->env, running->waiting, call->jvm->callback.is_interrupted))
@@ -471,7 +473,7 @@ static bool was_interrupted(struct running *running)
   return is_set;
 }
 
-/* For a call without news. True: the thread has to park in Java. */
+/* Waits until the call may have an event. True: the thread has to park in Java instead. */
 static bool wait_in_c(struct running *running, bool *has_ended)
 {
   struct open_call *call = running->call;
@@ -829,7 +831,7 @@ enum jp_status jvm_callbacks_start(struct jvm *jvm, const struct jvm_callback_ho
 #define OBJECT  "Ljava/lang/Object;"
 #define WAITING "Ljpeer/peer/Waiting;"
 
-/* The names below are those that the compiler wrote into the classes, so C needs no check. */
+/* The names below are the names in the compiled classes, so the result needs no further check. */
 static bool bind_natives(JNIEnv *env, const struct jvm_callback_ids *ids)
 {
   const JNINativeMethod of_callback[] = {

@@ -24,8 +24,8 @@ static bool is_throwable(struct jvm_thread *thread, jobject object)
          (*thread->env)->IsInstanceOf(thread->env, object, thread->jvm->known.class_throwable);
 }
 
-/* Makes the throwable by an OP_NEW; the judge is asked before a class is loaded. NULL: the policy denies it,
- * or the throwable cannot be made. */
+/* Makes the throwable like a client's OP_NEW: the judge is asked before a class is loaded. NULL: the policy
+ * denies it, or the throwable cannot be made. */
 static jobject make_by_new(const struct jvm_request *request, const struct jvm_callback_thrown *described)
 {
   struct op_value message = {.kind = OP_TEXT, .text = described->message};
@@ -90,7 +90,8 @@ static jobjectArray make_trace(struct jvm_thread *thread, const struct jvm_callb
   return trace;
 }
 
-/* A throwable keeps its own trace if its class has no writable trace or a method throws. */
+/* Sets the stack trace of the throwable. The throwable keeps its own trace if its class does not allow
+ * changing it, or if making the new trace fails. */
 static void set_trace(struct jvm_thread *thread, jobject throwable,
                       const struct jvm_callback_thrown *described)
 {
@@ -107,7 +108,7 @@ static void set_trace(struct jvm_thread *thread, jobject throwable,
   (*env)->DeleteLocalRef(env, trace);
 }
 
-/* A throwable that has a cause already keeps it. */
+/* Sets the cause of the throwable, unless the throwable has a cause already. */
 static void set_cause(struct jvm_thread *thread, jobject throwable, jobject cause)
 {
   JNIEnv *env = thread->env;

@@ -18,10 +18,10 @@ enum { STACK_MIN = 256 * 1024 };
 /*
  * The task of the waking thread for a waiter. Under the lock of `pending`.
  *
- * | state               | what holds                                    | who leaves it, on what |
+ * | state               | meaning                                       | what ends it           |
  * | JVM_WAITER_UNLISTED | the waiter is not in the list                 | list_for_thread        |
- * | JVM_WAITER_TO_WAKE  | the list holds the waiter                     | take_listed              |
- * | JVM_WAITER_TO_FREE  | it is in the list, and has no holder any more | take_listed              |
+ * | JVM_WAITER_TO_WAKE  | the list holds the waiter                     | take_listed            |
+ * | JVM_WAITER_TO_FREE  | it is in the list, and has no holder any more | take_listed            |
  */
 enum jvm_waiter_state {
   JVM_WAITER_UNLISTED, /* the list does not have the waiter */
@@ -47,7 +47,7 @@ struct jvm_waiter {
   struct jvm_waiter *next;
 };
 
-/* Work from threads that the JVM does not know. */
+/* The tasks that threads unknown to the JVM have left for the waking thread. */
 static struct {
   pthread_mutex_t lock;
   sem_t any;
@@ -109,7 +109,7 @@ static void wake_now(JNIEnv *env, const struct jvm_waiter *waiter)
   (*env)->ExceptionClear(env);
 }
 
-/* Does the task on the calling thread, in the last moments of a JVM. */
+/* Does the task on the calling thread, because the waking thread has ended with the JVM's stop. */
 static void attach_and_run(struct jvm_waiter *waiter, enum jvm_waiter_state what)
 {
   struct jvm *jvm = waiter->jvm;

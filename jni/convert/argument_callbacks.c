@@ -14,11 +14,11 @@ enum { PROXY_REFERENCES = 16 }; /* in addition to one reference for each interfa
 enum { PROXIES_MAX = 256 };
 
 enum giving_purpose {
-  GIVES_CLASS, /* only to choose an overload by the class of the proxy */
+  GIVES_CLASS, /* only the class of the proxy is needed, to choose an overload */
   GIVES_OBJECT
 };
 
-/* The conversion of one OP_CALLBACK into its proxy. */
+/* The state of the conversion of one OP_CALLBACK to its proxy. */
 struct giving {
   struct conversion *conversion;
   JNIEnv *env;
@@ -28,7 +28,8 @@ struct giving {
   enum giving_purpose purpose;
   struct jvm_class **interfaces; /* kept loaded by the open frame of references */
   size_t count;
-  struct declared_function function; /* of the parameter, if it declares more than the interfaces */
+  struct declared_function function; /* the function that the parameter declares, if it says more than the
+                                      * interfaces */
   bool has_function;                 /* the proxy was made for a parameter with a declared function */
   size_t searched;                   /* number of the ID's proxies that did not match */
 };

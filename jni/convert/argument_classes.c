@@ -9,9 +9,9 @@
 #include "jni/runtime/throwables.h"
 #include "judge/judge.h"
 
-/* Asks the judge about what the declared type and the value's form already imply. A text for a class that
- * is not in the table of makers names a constant of the class; a list or map becomes a new object of the
- * class. */
+/* Asks the judge about the member that the declared type and the form of the value imply, before the class is
+ * loaded. A text for a class that is not in the table of makers names a constant of the class. A list or map
+ * becomes a new object of the class, by the class's constructor. */
 static bool ask_before_loading(struct conversion *conversion, const struct op_type *type,
                                const struct op_value *value)
 {

@@ -146,8 +146,8 @@ static bool put_read(struct bulk_copy *copy, struct column *column, const struct
 static bool put_element(struct bulk_copy *copy, const struct op_value *value)
 {
   struct argument_element element;
-  /* The element type that the member declares does not apply to objects of the session and to values with a
-   * type of their own. */
+  /* Objects of the session, and values with a type of their own, keep their types: the element type that the
+   * member declares is not applied to them. */
   bool keeps_its_type = copy->kind != FILLS_ARRAY && (value->type.data != NULL || value->kind == OP_REF);
   struct jvm_class *component = keeps_its_type ? NULL : copy->elements.component;
   return argument_read_element(copy->conversion, component, value, TEXT_MAX, &element) &&
@@ -512,8 +512,8 @@ bool argument_make_array(struct conversion *conversion, struct jvm_class *class,
 
 /* ---- asking the judge about filling ---- */
 
-/* Asks about filling an object of the class `made`, whose add or put will run. named: the class that the
- * caller has named. */
+/* Asks the judge about filling an object of the class `made`, whose add or put will run. named: the class
+ * that the caller has named. */
 static bool ask_to_fill(struct conversion *conversion, struct jvm_class *named, jclass made)
 {
   JNIEnv *env = conversion->thread->env;
@@ -603,9 +603,9 @@ static bool is_exact(const struct jvm_type *bound, const struct jvm_type *declar
   return bound->kind != 0 && (declared->kind == 0 || !text_equal(bound->name, declared->name));
 }
 
-/* The class's own type arguments are exact, and the parameter may declare less: a class that extends
- * HashMap<Integer, Float> has them for a parameter Map<?, ? extends Number>, too. A type argument that only
- * the parameter declares is kept. */
+/* Merges the type arguments of the object's class and of the parameter. The class's are exact, and the
+ * parameter's may be less exact: a class that extends HashMap<Integer, Float> has Integer and Float even for
+ * a parameter Map<?, ? extends Number>. The parameter's type argument is used where the class has none. */
 static const struct element_types *merge_elements(const struct element_types *bound,
                                                   const struct element_types *declared, struct arena *arena)
 {

@@ -12,7 +12,7 @@ enum { LONG_DIGITS = 18 }; /* a long always has room for this number of digits *
 
 enum reading {
   PIECE_READ,
-  PIECE_IS_OBJECT, /* it was an object already, or has a type that has no plain value */
+  PIECE_IS_OBJECT, /* the client named an object by its ref, or the class has no plain value */
   PIECE_FAILED     /* the outcome says why */
 };
 
@@ -44,7 +44,7 @@ static bool is_named(struct conversion *conversion, jobject object, jobject name
 static enum reading read_whole_number(struct conversion *conversion, const struct jvm_class *class,
                                       jobject object, struct op_value *out)
 {
-  /* the pieces had no more digits than the limit that applies here */
+  /* not refused for its length, because the pieces were checked for the same limit of digits */
   if (!result_read_text(conversion->request, class, object, out))
     return fail_reading(conversion);
   struct text digits = out->text;

@@ -573,7 +573,7 @@ bool argument_read_element(struct conversion *conversion, struct jvm_class *clas
 {
   out->object = NULL;
   if (class != NULL)
-    /* If the value declares a type, making the object checks it. */
+    /* A declared type is not checked here, because making the object checks it. */
     out->letter = value->type.data != NULL || is_absent(value)
                       ? 0
                       : choose_letter(class->maker == MAKER_STRING ? ARGUMENT_TEXT : class->unboxed, value);
@@ -624,7 +624,7 @@ static struct jvm_class *find_bound_class(struct conversion *conversion, const s
              : jvm_type_class(conversion->thread, (struct jvm_type *)&elements->self);
 }
 
-/* True if the object that was made to choose the overload is right for the parameter, too. */
+/* True if the proxy that was made to choose the overload can also be the argument. */
 static bool is_plain_callback(const struct conversion *conversion, const struct argument_plan *plan)
 {
   return plan->is_plain_callback &&

@@ -51,7 +51,8 @@ struct conversion {
     const struct jvm_class *class; /* NULL: none yet */
     const struct element_types *declared;
     const struct element_types *elements;
-  } bound; /* element types of the last class that was filled, for its `declared` */
+  } bound; /* cache: the element types of the last class that was filled, and the declared types that they
+            * were made from */
   struct {
     jobject array; /* a local reference, possibly deleted since; NULL: none */
     char letter;
@@ -71,12 +72,13 @@ struct conversion {
     struct text written; /* data NULL: none yet */
     bool was_members_type;
     struct op_type type;
-    char letter; /* the primitive type that the declared type is or wraps; for String ARGUMENT_TEXT; else 0 */
+    char letter; /* the letter of the declared primitive, or of the primitive that the declared wrapper wraps;
+                  * ARGUMENT_TEXT for String; otherwise 0 */
     struct jvm_class *class; /* set if the judge need not be asked about it */
   } declared;                /* the type of the last element that declared one */
 };
 
-/* How one argument is converted: decided during resolution, kept with the resolved member. */
+/* How one argument is converted. Resolution makes the plan, and the resolved member keeps it. */
 struct argument_plan {
   /* The type that the value is read as: a primitive's letter, 'L' for from_class, or 0 for the parameter's
    * type. */
@@ -138,7 +140,8 @@ bool argument_make_collection(struct conversion *conversion, struct jvm_class *c
  * Converts the elements of a List or Map that was sent in pieces to the declared element types
  * (conversion->elements, not NULL), in the object itself, because no other code has a reference to it yet.
  * Elements that the pieces gave as objects, or with a type that has no text, remain. named: a Map whose keys
- * are the objects that the pieces named by ref, which are not changed; NULL: no keys were named.
+ * are the objects that the pieces named by ref; these objects are not changed. NULL: the pieces named no
+ * object.
  */
 bool argument_fit_pieces(struct conversion *conversion, jobject object, jobject named);
 /* Returns the proxy of an OP_CALLBACK, or makes a proxy: with the interfaces that the value names, or else

@@ -8,10 +8,10 @@
 #include <string.h>
 
 /*
- * Evaluates the method by its named class and, if this verdict is a denial, by the supertypes of the class. A
- * supertype counts only if the denial comes from the default action, a rule for every class, or
- * deny-jdk-internals: a caller that named the supertype would run the same code. *by: the supertype; absent
- * if the named class has decided.
+ * Evaluates the method by its named class. If the verdict is a denial, a supertype of the object may allow the
+ * method, because a caller that named the supertype would run the same code. Supertypes are asked only if the
+ * denial comes from the default action, a rule for every class, or deny-jdk-internals. *by: the supertype that
+ * allows the method; absent if the verdict is the named class's.
  */
 static struct policy_verdict evaluate_member(const struct judge *judge, enum op_kind operation,
                                              const struct judged_member *member,
@@ -134,7 +134,7 @@ bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_clas
 
 enum { FILLS_KEPT = 64 };
 
-/* The add or put of a class of objects: the judge's input and its verdicts. */
+/* The add or put method of one class, as the judge's input, and the judge's verdicts on it. */
 struct fill {
   const struct jvm_class *named;
   const struct jvm_class *runtime;
@@ -230,7 +230,8 @@ bool jvm_judge_filling(const struct jvm_request *request, struct jvm_class *name
 
 /* ---- results by value ---- */
 
-/* A thread's verdicts, by class and reading. The ids of classes are never used again. */
+/* A thread keeps its verdicts on readings: each for the id of a class and an enum judged_reading. A kept verdict
+ * never becomes another class's, because the id of an unloaded class is not used again. */
 enum { READINGS_KEPT = 256 };
 
 struct kept_reading {
@@ -293,7 +294,8 @@ static size_t list_members(const struct jvm_known *known, enum judged_reading re
   return count;
 }
 
-/* False also if memory is short or a class of the object cannot be linked: then *failed becomes true. */
+/* If memory is short or a class of the object cannot be linked, *failed becomes true and the result is
+ * false. */
 static bool allows_call(const struct jvm_request *request, struct jvm_class *class,
                         const struct read_member *read, bool *failed)
 {

@@ -88,7 +88,8 @@ static bool store_whole(int64_t whole, char to, void *out, size_t at)
   }
 }
 
-/* Converts elements `from` to `to` of an OP_PACKED; writes from the beginning of out. */
+/* Converts the elements of an OP_PACKED from index `from` up to `to`, and writes them from the beginning of
+ * out. */
 static bool convert_part(const struct op_value *packed, char letter, size_t from, size_t to, void *out,
                          size_t *at)
 {

@@ -160,8 +160,8 @@ static jobjectArray copy_collection(struct walk *walk, jobject collection)
 
 /* jpeer.fetch would read the collection by its iterator, so the iterator's class is judged as well, unless it
  * is the JDK's own class for a JDK collection. Without an iterator, only the collection's members are judged.
- * Asked after toArray: a collection may return its elements only once, so asking for the iterator first could
- * lose them. */
+ * The iterator is judged after toArray has run, because a collection may return its elements only once, and
+ * calling iterator() first could lose them. */
 static bool may_iterate(struct walk *walk, const struct jvm_class *class, jobject collection)
 {
   struct jvm_thread *thread = walk->request->thread;
@@ -256,9 +256,9 @@ static enum key read_key(struct walk *walk, jobject entry, struct text *text)
     if (text->data == NULL)
       kind = fail_key_memory(walk);
     else if (!walk->keeps_nothing && !walk->request->compat_pal && text_equal(*text, TEXT("ref")))
-      /* By value, a map with the key "ref" would look like the ref of an object, which clients count. If the
-       * map is sent with its own ref there is no ambiguity, because no ref is sent inside the map, and
-       * clients of --compat pal expect such maps. */
+      /* A map that is sent by value with the key "ref" would look like the ref of an object, and clients
+       * count refs. A map that is sent beside its own ref is not ambiguous, because no refs are sent inside
+       * it. Clients of --compat pal expect such maps. */
       kind = KEY_UNFIT;
   }
   (*walk->env)->DeleteLocalRef(walk->env, key);

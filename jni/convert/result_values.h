@@ -10,13 +10,13 @@ void result_fill_collection(const struct jvm_request *request, const struct jvm_
                             struct outcome *outcome);
 
 /*
- * For an operation that asks for values (by_value). Arrays, collections and maps travel with their contents,
- * and objects that have a text as this text. An OP_REF replaces an object of any other class, the new object
- * of an OP_NEW, and a map with a key that is not a wrapper, String or null, or with the key "ref" (unless
- * compat_pal). outcome->ref is one of these refs, or 0. The result is one OP_REF with the class and the
- * length (with compat_pal an error) if it has a cycle, more elements in all than array-value-max, or more
- * levels than the limit (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13), or if reading it throws. Runs
- * size, toArray, entrySet, getKey and getValue of the application's own collections.
+ * For an operation that asks for values (by_value). Arrays, collections and maps are sent with their
+ * contents. An object that has a text is sent as this text. All other objects are sent as an OP_REF, and so
+ * are the new object of an OP_NEW, a map with a key that is not a wrapper, String or null, and (unless
+ * compat_pal) a map with the key "ref". outcome->ref is one of these refs, or 0. The result is one OP_REF
+ * with the class and the length (with compat_pal an error) if it has a cycle, more elements in all than
+ * array-value-max, or more levels than the limit (docs/jsonrpc-1.1.md, "Every MUST and SHOULD", 13), or if
+ * reading it throws. Runs size, toArray, entrySet, getKey and getValue of the application's own collections.
  */
 void result_fill_by_value(const struct jvm_request *request, uint64_t epoch, jobject object,
                           struct outcome *outcome);

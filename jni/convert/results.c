@@ -217,8 +217,8 @@ static struct text write_number(const struct jvm_request *request, jobject numbe
   return is_within ? text : TEXT_ABSENT;
 }
 
-/* Judged like an argument that names the class, because a caller that may not use a class must not learn its
- * name. */
+/* True if the judge would allow an argument to name the class. A caller that may not use a class must not
+ * learn its name. */
 static bool may_name(const struct jvm_request *request, const struct jvm_class *class)
 {
   const struct judged_member member = {.kind = OP_MEMBER_STATIC_FIELD,
@@ -272,7 +272,7 @@ static bool read_plain_text(const struct jvm_request *request, const struct jvm_
   return out->text.data != NULL;
 }
 
-/* A Class in an Optional has no text, because the text would lose its loader. */
+/* An Optional with a Class has no text, because a text would not say which loader the class has. */
 static bool read_content(const struct jvm_request *request, jobject content, struct op_value *out)
 {
   const struct jvm_class *class = jvm_class_of_object(request->thread, content);
@@ -648,7 +648,7 @@ static void fill_reference(const struct jvm_request *request, uint64_t epoch, st
     result_fill_by_value(request, epoch, object, outcome);
   else
     fill_object(request, epoch, declared, object, outcome);
-  /* Kept for an answer that has to be made again. */
+  /* Keeps the object for jvm_result_become_ref, if the answer turns out to be too long. */
   if (request->result != NULL)
     *request->result = (struct jvm_result){.object = object, .epoch = epoch, .stored_before = stored_before};
   else

@@ -88,8 +88,9 @@ static struct text read_field_signature(const struct shapes *shapes, const struc
   return text;
 }
 
-/* True if the named class denies the method, but a supertype allows it. The caller asks whether the named
- * class allows the method. */
+/* True if the policy denies the method by the name of the described class, but allows it by the name of a
+ * supertype. If it is false, the method may still be allowed by the name of the described class: the code that
+ * reads the description asks the policy about that (rpc/meta/meta_query.c, rpc/methods/java_call.c). */
 static bool is_open(const struct shapes *shapes, struct jvm_method *method)
 {
   if (shapes->judge == NULL || (method->modifiers & OP_ACC_PUBLIC) == 0 ||
@@ -179,8 +180,8 @@ static int hex_value(char c)
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The path of a file URL, in which the JDK's class loaders encode bytes as "%20". NULL: memory is short, or it is the
- * path of no file. */
+/* Decodes the path of a file URL, in which the JDK's class loaders write a blank as "%20". NULL: memory is
+ * short, or the path cannot be a file's. */
 static const char *decode_path(struct text encoded, struct arena *arena)
 {
   char *path = arena_alloc(arena, encoded.len + 1);
@@ -368,7 +369,8 @@ static bool find_text(struct describing *describing)
   return read;
 }
 
-/* An array's or String's length needs no permission; a collection's or map's is a call of its size. */
+/* The length of an array or a String needs no permission. For a collection or a map, its method size is
+ * called. */
 static void find_length(struct describing *describing)
 {
   static const struct named_method size = {"size", "()I"};

@@ -14,7 +14,8 @@ enum { WHAT_MAX = 512 };
 
 /* How a task is passed to an executor. */
 struct executor_entry {
-  jobject executor; /* local: its execute is called. NULL: a static method with a Runnable is called */
+  jobject executor; /* local: the executor, whose method execute is called. NULL: a static method with a
+                     * Runnable parameter is called */
   jclass class;     /* borrowed */
   jmethodID method;
   char result; /* of that static method: the letter of its result type */
@@ -180,8 +181,8 @@ static enum jp_status enter_executor(struct lookup *lookup, struct executor_entr
                        TEXT_ARGS(arena_shorten(lookup->call->arena, class->name, OUTCOME_NAME_SHOWN)));
 }
 
-/* Anything but JP_OK leaves an OUTCOME_ERROR in *outcome. Runs the initialiser of the class, and the method
- * that returns the executor. */
+/* Finds the executor by its name. Any result except JP_OK leaves an OUTCOME_ERROR in *outcome. Runs the
+ * initialiser of the class, and the method that returns the executor. */
 static enum jp_status find_executor(struct jvm_thread *thread, const struct jvm_executor_call *call,
                                     struct executor_entry *entry, struct outcome *outcome)
 {

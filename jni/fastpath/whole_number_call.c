@@ -31,8 +31,9 @@ static bool is_whole_number_call(const struct resolved_member *member, const str
   if (result == 0 || strchr("BSIJV", result) == NULL || member->variable ||
       operation->arg_count != member->plan_count || member->plan_count > FEW_ARGUMENTS)
     return false;
-  /* Any other whole number that argument_read_whole_number reads has the same form in the member's key:
-   * without a declared type it is read as an int if it fits. */
+  /* A later call may have other numbers, but needs the same member. It has: every whole number that
+   * argument_read_whole_number reads has the same form in the member's key, because a number without a
+   * declared type is read as an int if it fits. */
   for (size_t i = 0; i < member->plan_count; i++) {
     const struct op_value *value = &operation->args[i];
     if (!member->plans[i].is_whole_number ||

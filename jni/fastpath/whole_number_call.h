@@ -1,10 +1,11 @@
 #ifndef JPEER_JNI_FASTPATH_WHOLE_NUMBER_CALL_H
 #define JPEER_JNI_FASTPATH_WHOLE_NUMBER_CALL_H
 /*
- * Calls whose arguments are whole numbers and whose result is a whole number or void, like most calls in a
- * loop. jvm_resolve has found the member and jvm_invoke has run it once. A struct jvm_whole_number_call keeps
- * what later calls need, so that these calls skip every step that the member does not need. For rpc/fastpath
- * and rpc/colfer/known_messages.c; without these functions, all calls use jvm_resolve and jvm_invoke.
+ * A short way for calls whose arguments are whole numbers and whose result is a whole number or void, like
+ * most calls in a loop. The first such call goes the general way, through jvm_resolve and jvm_invoke. A
+ * struct jvm_whole_number_call keeps what later calls need, so that these calls skip every step that the
+ * member does not need. For rpc/fastpath and rpc/colfer/known_messages.c; without these functions, all calls
+ * use jvm_resolve and jvm_invoke.
  *
  * All functions are used on the thread's own thread.
  */
@@ -38,9 +39,9 @@ enum jvm_whole_number {
 };
 
 /*
- * Runs the request's operation, which differs from the kept one only in its numbers and its instance. The
- * caller has just checked the verdicts. The request's judge is not asked, because a whole number names no
- * class. Between jvm_request_begin and jvm_request_end.
+ * Runs the request's operation, which differs from the kept call only in its numbers and its instance. Before
+ * this, the caller must have checked the member's verdicts. The request's judge is not asked, because a whole
+ * number names no class. Between jvm_request_begin and jvm_request_end.
  */
 enum jvm_whole_number jvm_whole_number_call_run(const struct jvm_request *request,
                                                 const struct jvm_whole_number_call *call,

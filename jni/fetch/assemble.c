@@ -13,7 +13,7 @@ struct assembling {
   jobject piece; /* local */
   jobject named; /* local: the objects that the piece names by ref, as keys of a Map; NULL: none */
   struct jvm_class *class;
-  struct jvm_assembly facts; /* of the piece, and so of the whole object */
+  struct jvm_assembly facts; /* the facts of the piece, which are also those of the whole object */
 };
 
 /* Returns false. */

@@ -130,8 +130,8 @@ static bool read_pair(struct fetch *fetch, jobjectArray pair, struct op_value *o
   return true;
 }
 
-/* Copies the pair without its third element, the cursor, so that other requests may have it. NULL: the
- * outcome says why. */
+/* Copies the pair without its third element, the cursor. Only this copy may be stored where other requests
+ * can get it. NULL: the outcome says why. */
 static jobject copy_pair(struct fetch *fetch, jobjectArray pair)
 {
   JNIEnv *env = fetch->env;
@@ -186,8 +186,8 @@ static bool become_ref(struct fetch *fetch, jobject element, size_t kept, struct
   return true;
 }
 
-/* Adds an element to the list, by value or as a ref. False: the element has to be kept for the next call.
- * There is an OUTCOME_ERROR unless only room is missing. */
+/* Adds an element to the list, by value or as a ref. False: the element has to be kept for the next call. The
+ * outcome is then an OUTCOME_ERROR, unless the only reason is that the answer has no room. */
 static bool add_element(struct fetch *fetch, jobject element)
 {
   size_t kept = fetch->request->stored == NULL ? 0 : fetch->request->stored->count;
@@ -198,7 +198,7 @@ static bool add_element(struct fetch *fetch, jobject element)
   size_t length = find_length(fetch, out);
   if (length > fetch->request->operation->fetch.room_max) {
     arena_rewind(fetch->request->arena,
-                 mark); /* otherwise all long elements would need memory at the same time */
+                 mark); /* otherwise all long elements would keep memory until the answer is sent */
     if (!become_ref(fetch, element, kept, out))
       return false;
     length = find_length(fetch, out);
@@ -553,7 +553,7 @@ static size_t size_primitive_text(char letter)
   }
 }
 
-/* How many elements certainly fit in the answer. */
+/* The number of elements that are sure to fit in the answer. */
 static size_t fit_primitives(const struct fetch *fetch, char letter)
 {
   size_t fitting = fetch->request->operation->base64_result ? fetch->room / 4 * 3 / primitive_size(letter)
@@ -753,8 +753,8 @@ static bool open_fetched(struct fetch *fetch)
   return fetch->class != NULL || fail_memory(fetch);
 }
 
-/* Every answer but the last has the ref, counted once. The ref is sent even if the object was deleted during
- * the request, because it could be deleted just as well right afterwards. */
+/* Every answer except the last has the ref, counted once. The ref is sent even if the object was deleted
+ * during the request, because it could be deleted just as well right afterwards. */
 static bool count_ref(struct fetch *fetch)
 {
   const struct jvm_request *request = fetch->request;

@@ -3,8 +3,8 @@
  *
  * A loader that is capable of parallel loading keeps a lock for every name that was ever requested, even if
  * the class does not exist (ClassLoader.getClassLoadingLock), and the application's and the platform loader
- * live as long as the JVM. For this reason these two loaders are asked only if they can have the class: the
- * class is loaded, or a class file exists that they would read. Other loaders may generate classes in any
+ * live as long as the JVM. For this reason these two loaders are asked only if they are likely to have the
+ * class: it is loaded already, or they would find a class file. Other loaders may generate classes in any
  * way, and are always asked.
  */
 #include "jni/loaders/class_lookup.h"
@@ -119,8 +119,9 @@ static bool has_file(struct jvm_thread *thread, jobject loader, struct text name
   return has;
 }
 
-/* True for a class that the options or an agent have appended to the boot loader's search; the boot loader
- * keeps no names. Also true on any exception except ClassNotFoundException. The loader then reports that
+/* True if the boot loader finds the class, because an option or an agent has appended it to the boot loader's
+ * search. Asking the boot loader costs no memory, because it keeps no names. Also true if the search throws
+ * anything except ClassNotFoundException: the caller then asks its own loader, which reports the
  * exception. */
 static bool is_boot_class(struct jvm_thread *thread, struct text name)
 {

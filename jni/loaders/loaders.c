@@ -25,8 +25,8 @@ struct dead_loaders {
 
 /* Process-wide, because JVMTI's events have no context argument. */
 static struct {
-  /* Never held during a call into the JVM: a thread that is suspended there would block all threads that load
-   * classes. */
+  /* Never held during a call into the JVM. A thread could be suspended in such a call, and would then block
+   * all threads that load classes. */
   pthread_mutex_t lock;
   struct loader *loaders; /* in ascending order of numbers */
   size_t count;

@@ -1,9 +1,10 @@
 #ifndef JPEER_JNI_LOADERS_LOADERS_H
 #define JPEER_JNI_LOADERS_LOADERS_H
 /*
- * Class loaders by number, and which of them have loaded a class of a name (docs/internals/resolution.md, "A
- * name goes to a class"). JVMTI reports each class that is loaded, and the peer records the hash of its name
- * with the number of its loader. The peer keeps no loader alive: it has one weak reference for each.
+ * A table that numbers the class loaders, and finds the loaders that have loaded a class of a given name
+ * (docs/internals/resolution.md, "A name goes to a class"). JVMTI reports each class that is loaded, and the
+ * peer records the hash of its name with the number of its loader. The peer keeps no loader alive: it has one
+ * weak reference for each.
  *
  * Any thread that may use Java calls these functions, with no exception pending.
  */

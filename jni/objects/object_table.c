@@ -134,7 +134,8 @@ static size_t count_objects(const struct jvm_objects *objects)
 
 static void set_count(struct jvm_objects *objects, size_t count)
 {
-  if (objects->quota != NULL) /* unsigned: the sum is right if there are fewer now, too */
+  if (objects->quota != NULL) /* unsigned arithmetic: the sum is also right if the number has become
+                               * smaller */
     atomic_fetch_add(&objects->quota->count, count - count_objects(objects));
   if (objects->tally != NULL)
     atomic_fetch_add_explicit(objects->tally, count - count_objects(objects), memory_order_relaxed);

@@ -29,15 +29,15 @@ enum jp_status jvm_objects_put(struct jvm_thread *thread, struct jvm_objects *ob
  * memory to join the pieces. */
 jobject jvm_objects_get(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                         uint32_t *class_id);
-/* Makes *outcome the error of a ref for which jvm_objects_get has given NULL. JP_NOT_FOUND or
+/* Makes *outcome the error for a ref for which jvm_objects_get has returned NULL. JP_NOT_FOUND or
  * JP_NO_MEMORY. */
 enum jp_status jvm_objects_fail_get(const struct jvm_request *request, uint32_t ref, struct outcome *outcome);
 
 /*
- * Objects that clients build from pieces (jpeer.assemble). They accept pieces until a request opens them, and
- * their bytes are counted until a request uses them. letter: of a primitive type, or 'T' for a String: an
- * ArrayList holds arrays of this type or Strings, and opening the object joins them. 0: each piece is added
- * to the object itself.
+ * Objects that clients build from pieces (jpeer.assemble). Such an object accepts pieces until a request
+ * opens it (jvm_objects_open), and its bytes are counted until a request uses it (jvm_objects_use). letter: a
+ * primitive's, for an array, or 'T' for a String: an ArrayList holds the pieces, which are arrays or Strings,
+ * and opening the object joins them. 0: a List or Map, to which each piece is added at once.
  */
 struct jvm_assembly {
   char letter;
@@ -60,7 +60,7 @@ enum jp_status jvm_objects_count_piece(struct jvm_thread *thread, struct jvm_obj
 jobject jvm_objects_open(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref,
                          uint32_t *class_id, bool *is_unused);
 /* Uses an object that was opened. True: the object was built of pieces, and this is its first use; *named is
- * what jvm_objects_named gives, and the caller ends the use. */
+ * then the result of jvm_objects_named, and the caller must call jvm_objects_end_use. */
 bool jvm_objects_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, jobject *named);
 /* is_used: false if the use has failed; in that case the next use counts as the first. */
 void jvm_objects_end_use(struct jvm_thread *thread, struct jvm_objects *objects, uint32_t ref, bool is_used);

@@ -80,8 +80,8 @@ static struct callback_kind *find_kept(const struct callback_form *form)
   return found;
 }
 
-/* Adds the kind to the list, which then holds it, too. If the list has a kind of the same form, which another thread
- * has made at the same time, returns that one as find_kept does; else NULL. */
+/* Adds the kind to the list, which then also holds it. If another thread has added a kind of the same form in
+ * the meantime, returns that kind as find_kept does; otherwise NULL. */
 static struct callback_kind *keep_kind(JNIEnv *env, struct callback_kind *kind)
 {
   struct callback_kind *dropped = NULL;
@@ -435,7 +435,7 @@ static jobject use_kept(JNIEnv *env, struct callback_kind *kind)
   return object;
 }
 
-/* Keeps the new kind, or replaces it by the kept one of the same form. */
+/* Adds the new kind to the list. If the list already has a kind of the same form, *kind becomes that kind. */
 static void settle_kind(JNIEnv *env, struct callback_kind **kind, jobject *object)
 {
   struct callback_kind *other;

@@ -34,8 +34,9 @@ struct callback_method {
   struct jvm_callback_method description;
 };
 
-/* Constant. The methods belong to the interfaces, so use them only while a proxy or its caller keeps the
- * interfaces loaded. The Java object keeps the context of the function loaded, if that is needed. */
+/* A kind is constant. Use its methods only while a proxy or the proxy's caller keeps the interfaces loaded,
+ * because the methods belong to the interfaces. If a function needs its context, the Java object keeps the
+ * context loaded. */
 struct callback_kind {
   struct callback_method *methods;
   size_t method_count;

@@ -30,7 +30,7 @@ struct member_key {
   uint32_t receiver_class; /* 0: no receiver */
   uint32_t loader;         /* the number of the loader that the operation names; 0: none */
   enum op_kind kind;
-  bool implies_type; /* of the operation: the type is derived from the receiver, not a text of the request */
+  bool implies_type; /* the operation names no type: the type is the receiver's class */
   bool is_range_put; /* of an array; a put of one element has the same names */
   struct text type;
   struct text member;
@@ -91,7 +91,8 @@ struct resolved_member {
   struct jvm_method *method; /* MEMBER_CALL*, MEMBER_NEW */
   struct jvm_field *field;   /* MEMBER_GET, MEMBER_PUT and their static forms */
   struct jvm_type element;   /* MEMBER_GET_PIECE, MEMBER_PUT_PIECE; of MEMBER_PUT_RANGE the array */
-  /* For JNI. NULL for a static member until taking the id has initialised its class. */
+  /* For JNI. NULL for a static member until its id is needed, because JNI initialises the class when it
+   * returns the id. */
   jmethodID method_id;
   jfieldID field_id;
   const char *refusal_type;

@@ -69,7 +69,8 @@ static bool is_applicable(const struct search *search, const struct overload_can
   return true;
 }
 
-/* If a bare value fits both types, the type that the value prefers is more specific. */
+/* True if `one` is the more specific type: a subtype of the other type or, for a bare value, the type that
+ * the value prefers. */
 static bool is_better_parameter(const struct search *search, size_t argument, const struct overload_type *one,
                                 const struct overload_type *other)
 {

@@ -87,8 +87,9 @@ static bool type_primitive(struct resolution *resolution, char letter, size_t at
   return true;
 }
 
-/* With --compat pal binary results that are primitives have refs, and clients send such a result back as an argument.
- * The overload is chosen by the primitive; the wrapper is what the argument is converted from. */
+/* With --compat pal a binary result that is a primitive has a ref, and clients send this ref back as an
+ * argument. The overload is then chosen by the primitive type, and the argument is converted from the wrapper
+ * object. */
 static bool type_boxed(struct resolution *resolution, const struct op_type *type,
                        const struct op_value *value, size_t at)
 {
@@ -640,7 +641,7 @@ struct overloads {
 
 enum choice {
   CHOOSE_FITTING,
-  /* accepts a method although a value does not fit, so that the conversion reports the error */
+  /* accepts also a method for which a value does not fit; its conversion then reports the error */
   CHOOSE_MISFIT,
   CHOOSE_ANY /* the first of several ambiguous methods, because the caller does not learn which */
 };
@@ -811,7 +812,8 @@ static enum jp_status choose_overload(struct resolution *resolution, struct over
       return JP_INVALID;
     enum jp_status status = choose_allowed(resolution, overloads);
     if (status == JP_NOT_FOUND && overloads->allowed.count < overloads->all.count) {
-      /* Chooses a denied method, so that the call fails with the usual denial. */
+      /* No allowed method fits. If a denied method fits, it is chosen, so that the call fails with the usual
+       * denial. */
       status = choose_among(resolution, &overloads->all, CHOOSE_ANY);
       resolution->cacheable = false;
     }

@@ -1,4 +1,5 @@
-/* From an operation to its member: its objects, the cache, the policy, the resolution. */
+/* Finds the member of an operation: looks up the operation's objects, searches the cache, asks the policy
+ * and, if the cache does not have the member, resolves it. */
 #include "jni/resolve/resolve.h"
 
 #include "jni/convert/arguments.h"
@@ -152,7 +153,7 @@ static bool find_class(struct resolution *resolution)
   const struct operation *operation = resolution->operation;
   struct jp_error error;
   struct op_type type;
-  /* A hidden class has no name by which it could be loaded. */
+  /* The name of a hidden class cannot be loaded, so the class of the receiver itself is used. */
   if (operation->implies_type && resolution->receiver_class != NULL &&
       text_equal(resolution->receiver_class->name, operation->type)) {
     resolution->named = resolution->receiver_class;
@@ -351,11 +352,12 @@ static enum jp_status status_of(const struct outcome *outcome)
 }
 
 /*
- * Finds the member and asks the judge about it. A receiver that is a value is made after the names have been
- * judged, because making it may run code, and before the member is searched, because the receiver's class
- * decides which member it is.
+ * Has the names of the operation judged, finds the member, and asks the judge about the member. A receiver that
+ * is a value is made after the names have been judged, because making it may run code, and before the member is
+ * searched, because the member depends on the receiver's class.
  *
- * *by_object: set by judge_operation; false once the member has been judged.
+ * *by_object: set by judge_operation; becomes false when the member is found, because the judge then decides
+ * about that member.
  */
 static enum jp_status find_judged(const struct jvm_request *request, bool *by_object,
                                   struct jvm_target *target, struct outcome *outcome)
@@ -411,8 +413,8 @@ static bool is_own_thread(const struct jvm_request *request, const struct jvm_ta
   return is_own;
 }
 
-/* A caller who may not use these names gets the same denial for every object, even if there are other
- * errors. */
+/* If the names are denied, and only the class of the object could allow the member (by_object), any failure to find the
+ * member becomes the denial of the names. So a caller who may not use the names learns nothing about the object. */
 enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target *target,
                            struct outcome *outcome)
 {

@@ -97,7 +97,7 @@ struct jvm {
  * The first frame of local references of a thread, either of its own thread or of the thread that has
  * borrowed it.
  *
- * | state           | what holds                                       | who leaves it, on what                       |
+ * | state           | meaning                                          | what ends it                                 |
  * | JVM_FRAME_NONE  | no frame is open                                 | jvm_request_begin                            |
  * | JVM_FRAME_USED  | the request being served may have references     | jvm_request_end, and what else drops frames; |
  * |                 | in it                                            | a call that leaves no reference              |
@@ -168,7 +168,7 @@ void jvm_thread_init(struct jvm_thread *thread, struct jvm *jvm, JNIEnv *env, jo
 /* Call it on the thread itself, while Java is still usable. */
 void jvm_thread_fini(struct jvm_thread *thread);
 
-/* The fields of a struct jvm_thread that belong to the thread that uses it. */
+/* The members of a struct jvm_thread that jvm_thread_lend replaces and jvm_thread_return restores. */
 struct jvm_thread_place {
   JNIEnv *env;
   jobject restorable;

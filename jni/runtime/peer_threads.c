@@ -184,7 +184,7 @@ void JNICALL jvm_thread_serve(JNIEnv *env, jclass class)
   own_thread = &thread;
   mine->run(mine->argument, &thread);
   own_thread = NULL;
-  set_group(&thread, NULL); /* so that the end of the thread touches no group */
+  set_group(&thread, NULL); /* the end of a thread would otherwise change the lists of its group */
   jvm_thread_fini(&thread);
   free(mine);
 }
@@ -412,9 +412,9 @@ bool jvm_thread_is_exiting(struct jvm *jvm, const struct jvm_thread *thread)
 
 /* ---- names ---- */
 
-/* Thread's name field and the means to compare and set it. If the JVM has no such field, threads get no
- * names. Written by the first thread that calls give_name. Callers give names one at a time, and restore
- * them. */
+/* The private field of Thread that has its name, and the objects that compare and set this field. If the JVM
+ * has no such field, threads are not renamed. Written by the first thread that calls give_name. Callers give
+ * names one at a time, and restore them. */
 static struct {
   bool is_looked_up;
   bool is_usable;

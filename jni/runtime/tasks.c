@@ -184,7 +184,7 @@ static bool wait_a_while(sem_t *semaphore)
 enum jvm_task_end jvm_task_await(struct jvm_task *task)
 {
   while (!wait_a_while(&task->ended)) {
-    /* The collector clears a weak reference once no code can reach the object. */
+    /* This reference is weak: the collector clears it once no code can reach the object. */
     if ((*task->env)->IsSameObject(task->env, task->object, NULL) && jvm_task_withdraw(task))
       return JVM_TASK_DROPPED;
   }

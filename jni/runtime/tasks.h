@@ -10,7 +10,7 @@
  */
 #include "jni/runtime/machine.h"
 
-/* The native method of jpeer.peer.Task. Returns at once for an object that has no waiting task. */
+/* The native method of jpeer.peer.Task. Returns at once if no task waits for this object. */
 void JNICALL jvm_task_serve(JNIEnv *env, jobject object);
 
 struct jvm_task;

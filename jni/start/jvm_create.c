@@ -43,8 +43,9 @@ static jint JNICALL JP_PRINTF(2, 0) hear_words(FILE *stream, const char *format,
 {
   if (!atomic_load(&hearing.collecting)) {
     jint written = vfprintf(stream, format, args);
-    /* Set so that no output of the JVM is lost if the process ends, as would be the case without this hook.
-     * stderr is line-buffered (main.c), and hooks.exiting flushes an unfinished line. */
+    /* Without this hook the JVM would write its output without a buffer. The flush has the same effect, so
+     * that no output is lost when the process ends. stderr needs no flush: it is line-buffered (main.c), and
+     * hooks.exiting flushes an unfinished line. */
     if (stream != stderr)
       fflush(stream);
     return written;

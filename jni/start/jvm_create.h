@@ -7,8 +7,8 @@
 #include <jni.h>
 
 /*
- * exits: the JVM's exit hook, on a thread that may not use Java. died: the JVM called exit while it was being
- * created; *error says why. Neither returns.
+ * exits: called by the JVM when it ends the process, on a thread that may not use Java. died: called if the
+ * JVM ends the process while it is being created; *error says why. Neither function returns.
  *
  * If the JVM cannot be created, *error is the JVM's output, as one line. Otherwise the output goes to the
  * stream that the JVM chose. JP_INVALID: an option is wrong; JP_IO: the library cannot be opened;

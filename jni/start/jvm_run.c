@@ -63,8 +63,8 @@ __attribute__((noreturn)) static void park_thread(void)
 static void JNICALL on_exit_of_jvm(jint status)
 {
   if (atomic_load(&run.is_failing)) {
-    /* jvm_run returns with the error. The JVM remains stopped, so that it cannot disturb the end of the
-     * process. */
+    /* The start has failed, and jvm_run returns the error. The JVM remains stopped, so that it cannot disturb
+     * the end of the process. */
     atomic_store(&run.jvm.has_stopped, true);
     finish_run(1, false);
     park_thread();

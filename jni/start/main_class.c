@@ -8,8 +8,9 @@
 /* The bits of Start.mainKind. */
 enum { HAS_ARGUMENTS = 1, IS_STATIC = 2 };
 
-/* Start throws these two types for the user's mistakes, the second if the class does not exist. Only their
- * message becomes the error. For any other type the error has the type as well. */
+/* Makes the error of an exception that the Java class Start has thrown. Start throws a java.lang.Exception or
+ * a ClassNotFoundException for the user's mistakes, and only their message becomes the error. For any other
+ * type the error also has the type. */
 static enum jp_status take_failure(struct jvm_thread *thread, struct jp_error *error)
 {
   static const struct {

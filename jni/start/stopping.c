@@ -53,7 +53,7 @@ static struct {
 } first;
 static volatile sig_atomic_t hangup_is_own;
 static atomic_uint asked_for; /* set of ASKED_*; lock-free, so that a handler may write it */
-/* the JVM is being created: sigaction shows SIG_IGN in place of our handlers */
+/* true while the JVM is being created: sigaction then reports SIG_IGN in place of our handlers */
 static atomic_bool are_hidden;
 
 static void wake_reader(int number, siginfo_t *facts, void *unused)
@@ -180,7 +180,7 @@ static jint read_stack(const struct report *report, jthread thread, jvmtiFrameIn
   return failure == JVMTI_ERROR_NONE ? count : 0;
 }
 
-/* True if the thread is inside a method of the class whose signature begins so. */
+/* True if the thread is inside a method of a class whose signature begins with `signature`. */
 static bool is_inside(const struct report *report, jthread thread, const char *signature)
 {
   jvmtiFrameInfo frames[DEPTH];
@@ -225,7 +225,8 @@ static jint list_threads(const struct report *report, jthread **threads)
   return count;
 }
 
-/* The thread that waits for the shutdown hooks: one of those that are listed, or NULL. */
+/* Returns the thread that waits for the shutdown hooks, which is one of the listed threads; NULL: there is
+ * none. */
 static jthread find_ending_thread(const struct report *report, jint count, const jthread *threads)
 {
   for (jint i = 0; i < count; i++) {
@@ -310,7 +311,7 @@ static void write_exit_report(struct jvm *jvm, char *text, size_t size)
     return;
   const struct report report = {attachment.env, jvm->jvmti, jvm};
   jobject hook = NULL;
-  /* Searches several times, because between two hooks the JVM waits for no hook. */
+  /* A single search may fall between two hooks, when the JVM waits for no hook, so the search is repeated. */
   int searches = (*jvm->jvmti)->AddCapabilities(jvm->jvmti, &wanted) == JVMTI_ERROR_NONE ? SEARCHES : 0;
   for (int i = 0; hook == NULL && i < searches; i++) {
     if (i > 0)
@@ -398,7 +399,7 @@ static void call_exiting(void)
 
 __attribute__((noreturn)) static void end_process(void)
 {
-  /* Static, because a step that hangs continues to use it. */
+  /* Static, because a step that hangs continues to use its memory. */
   static struct step find = {.run = find_what_is_waited_for};
   static struct step report = {.run = log_exit_report};
   static struct step exiting = {.run = call_exiting};

@@ -18,17 +18,17 @@ struct jvm_thread;
 
 /*
  * The handlers of TERM, INT and HUP (docs/internals/start-and-stop.md) are set before the JVM is created, so
- * that no signal is lost. During its start HotSpot sees these signals as ignored, and sets no handler for an
- * ignored signal. A signal that was already ignored when the process started (nohup, a shell's background
- * job) remains ignored, as with java. Process-wide; call these functions from one thread.
+ * that no signal is lost. While HotSpot starts, these signals look ignored to it. For this reason HotSpot
+ * sets no handlers of its own for them. A signal that was already ignored when the process started (nohup, a
+ * shell's background job) remains ignored, as with java. Process-wide; call these functions from one thread.
  */
 
 /* Sets a handler that makes the eventfd *descriptor readable, and hides the handler from HotSpot until one of
  * the next two calls. The descriptor is never closed. own_hangup: HUP does not ask to stop, and is caught
  * even if it was ignored. JP_IO. */
 enum jp_status jvm_signals_catch(bool own_hangup, int *descriptor, struct jp_error *error) JP_MUST_CHECK;
-/* Call it after the JVM was created: sets the handlers again, over those that agents have set, and no longer
- * hides them. */
+/* Call it after the JVM was created. Sets the handlers again, in place of handlers that agents have set, and
+ * no longer hides them. */
 void jvm_signals_keep(void);
 /* Call it if the JVM could not be created: restores the actions from before jvm_signals_catch. */
 void jvm_signals_restore(void);
@@ -52,10 +52,12 @@ void jvm_stopping_set_jvm(struct jvm *jvm);
 
 /* Returns after the first signal; false: jvm_stopping_dismiss has been called. One thread. */
 bool jvm_stopping_await(void);
-/* Logs why the process ends: the first signal and its sender, who called System.exit, or that the application's last
- * thread has ended. A signal that the process sent itself is logged by its sender. On the thread of a shutdown hook. */
+/* Logs why the process ends: the first signal and its sender, the code that called System.exit, or the end of
+ * the application's last thread. A signal that the process sent itself is not logged here, because its sender
+ * logs it. Call it on the thread of a shutdown hook. */
 void jvm_stopping_log_cause(struct jvm_thread *thread);
-/* The JVM is exiting, for whatever reason: no thread needs to wait for a signal any more. */
+/* Call it when the JVM exits, for whatever reason: jvm_stopping_await returns, because no thread needs to
+ * wait for a signal any more. */
 void jvm_stopping_dismiss(void);
 
 #endif

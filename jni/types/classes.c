@@ -18,7 +18,7 @@ struct jvm_classes {
   size_t count;
   uint32_t last_id;
   jobject platform_loader; /* global */
-  /* Entries by id; a chunk is written under the lock and read without. */
+  /* The entries by id, in chunks. Chunks are added under the lock, and read without it. */
   _Atomic(struct jvm_class **) by_id[ID_CHUNKS];
 };
 
@@ -100,8 +100,8 @@ static struct text read_element_name(struct text name)
  * module. */
 enum loader_kind { LOADER_OTHER, LOADER_APPLICATION, LOADER_ADDED, LOADER_JDK };
 
-/* Finds the module by the package with JVMTI, and runs no Java code: Java code could fail on a short
- * stack. */
+/* True if the class is in a named module. JVMTI finds the module by the package. No Java code runs, because
+ * it could fail when the stack is short. */
 static bool has_named_module(struct jvm_thread *thread, jobject loader, struct text class_name)
 {
   struct arena arena;
@@ -375,7 +375,7 @@ struct jvm_class *jvm_class_of(struct jvm_thread *thread, jclass class)
     return last;
   struct jvm_class *entry = find_or_make(thread, class);
   if (entry != NULL &&
-      entry->permanent) /* the entry of any other class may be freed at any time by another thread */
+      entry->permanent) /* only such an entry is remembered: another thread may remove any other entry */
     thread->last_class = entry;
   return entry;
 }
@@ -387,7 +387,7 @@ struct jvm_class *jvm_class_of_object(struct jvm_thread *thread, jobject object)
   /* All objects of a final class have exactly this class, unless it is an array class. */
   if (last != NULL && (last->modifiers & OP_ACC_FINAL) != 0 && last->component == 0 &&
       (*env)->IsInstanceOf(env, object, last->ref))
-    return last; /* one JNI call in place of three, for the Strings of a list */
+    return last; /* this saves two of three JNI calls for each String of a list */
   jclass class = (*env)->GetObjectClass(env, object);
   struct jvm_class *entry = jvm_class_of(thread, class);
   (*env)->DeleteLocalRef(env, class);

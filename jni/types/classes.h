@@ -41,7 +41,8 @@ struct jvm_class {
   enum class_maker maker;
   enum class_text text;
   const struct value_class *row; /* of value_class_find_maker; NULL: none */
-  _Atomic(int) function;         /* for an interface: what jni/proxies/kinds.c knows of its function */
+  _Atomic(int) function;         /* for an interface: the facts about its function that jni/proxies/kinds.c
+                                  * has found */
 
   _Atomic(struct member_table *) members;      /* of jni/types/member_table.h */
   _Atomic(struct jvm_class *) component_class; /* for an array of references; set on first use */

@@ -324,8 +324,8 @@ static struct text read_type_name(const struct finding *finding, struct text typ
              : arena_printf(finding->arena, "%.*sL%.*s;", (int)dimensions, type.data, TEXT_ARGS(class.name));
 }
 
-/* "? extends T" is T, because a value is made as an object of the bound. "? super T" and "?" say nothing,
- * because the list may be of any supertype. */
+/* Returns the bound of a type argument. For "? extends T" this is T, because a value for it is made as an
+ * object of T. "? super T" and "?" declare nothing, because the elements may have any supertype of T. */
 static struct text take_bound_type(struct text argument)
 {
   if (argument.len == 0 || argument.data[0] == '*' || argument.data[0] == '-')
@@ -447,7 +447,8 @@ static const struct element_types *read_class(const struct finding *finding, str
   for (size_t i = 0; i < generic.count; i++)
     known += take_bound_type(generic.arguments[i]).data != NULL;
   if (generic.count > 0 &&
-      known == 0) /* the class is not needed: its own bindings are read when an object of it is made */
+      known == 0) /* no type argument is known: the class's own bindings are read when an object of the class
+                   * is made */
     return NULL;
   struct jvm_type found = {.kind = 'L', .name = generic.name, .context = finding->context};
   struct jvm_class *class = jvm_type_class(finding->thread, &found);
@@ -516,8 +517,8 @@ static void bind_receiver(const struct finding *finding, struct jvm_class *owner
   }
 }
 
-/* For a type with bound variables. binder: the class whose loader finds the bound types; its loader may have
- * other classes of the same names than the loader of the member's class. */
+/* Reads a type after its variables have been replaced by their bindings. binder: the class whose loader finds
+ * the bound types. The loader of the member's class may have other classes of the same names. */
 static const struct element_types *read_bound(const struct finding *finding, struct jvm_class *binder,
                                               const struct bindings *bound, struct text type)
 {
@@ -611,8 +612,8 @@ const struct element_types *element_types_of_parameter(struct jvm_thread *thread
   return read_declared(&finding, is_static ? NULL : receiver, &formals, types[index - left_out]);
 }
 
-/* Binds the variables that the interface leaves open by the parameter's declaration. True: at least one was
- * bound. */
+/* Binds the type variables that the interface leaves open to the type arguments of the parameter's
+ * declaration. True: at least one was bound. */
 static bool bind_by_place(const struct finding *finding, const struct declared_function *function,
                           const struct bindings *formals, struct bindings *bound)
 {

@@ -40,8 +40,9 @@ const struct element_types *element_types_of_parameter(struct jvm_thread *thread
                                                        struct jvm_class *receiver, struct arena *arena);
 const struct element_types *element_types_of_field(struct jvm_thread *thread, const struct jvm_field *field,
                                                    struct jvm_class *receiver, struct arena *arena);
-/* The element types of a callback method's result, as the callback's interface declares them. Type
- * arguments that the interface leaves open are those of the parameter for which the callback was given. */
+/* The element types of the result that a callback's method declares. interface: the interface that the callback
+ * implements. The result may name type variables that the interface does not bind, such as R of Function. These
+ * are bound by `function`, the declaration of the parameter for which the client has passed the callback. */
 const struct element_types *element_types_of_result(struct jvm_thread *thread,
                                                     const struct jvm_method *method,
                                                     struct jvm_class *interface,

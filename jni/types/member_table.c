@@ -13,7 +13,8 @@ struct builder {
   struct jvm_thread *thread;
   struct jvm_class *class;
   struct arena arena; /* becomes the table's memory */
-  size_t room;        /* for methods: visible ones fill it from the front, hidden ones from the back */
+  size_t room;        /* the length of the array of methods: visible methods fill it from the front, hidden
+                       * methods from the back */
   struct member_table *table;
 };
 
@@ -249,7 +250,7 @@ const struct member_table *member_table_of(struct jvm_thread *thread, struct jvm
   builder.table = arena_calloc(&builder.arena, 1, sizeof *builder.table);
   if (builder.table != NULL && read_methods(&builder) && read_fields(&builder) && read_ancestors(&builder)) {
     builder.table->memory = builder.arena;
-    /* Another thread may have made the table first: it is equal. */
+    /* Another thread may have made an equal table first. That table is then used. */
     if (atomic_compare_exchange_strong(&class->members, &table, builder.table))
       return builder.table;
   }

@@ -1,9 +1,9 @@
 #ifndef JPEER_JNI_TYPES_MEMBER_TABLE_H
 #define JPEER_JNI_TYPES_MEMBER_TABLE_H
 /*
- * The members that a class declares, from JVMTI: unlike reflection it hides no member and initialises no
- * class. A class's table is made once and lives as long as the class. It is constant, except that the classes
- * of parameters are loaded on first use. Any thread that may use Java.
+ * The members that a class declares. They are read by JVMTI, which unlike reflection hides no member and
+ * initialises no class. A class's table is made once and lives as long as the class. It is constant, except
+ * that the classes of parameters are loaded on first use. Any thread that may use Java.
  *
  * A call with an id from JVMTI skips class initialisation. For this reason a static member must never be
  * called with `id`: take its id with GetStaticMethodID or GetStaticFieldID, which initialise the class, from

@@ -41,7 +41,8 @@ static bool is_listed(const struct list *list, const void *item)
 
 /* ---- the lineage of the object's class ---- */
 
-/* Without recursion: the loop continues over the list that it appends to. */
+/* Adds the interfaces of the listed classes, and their superinterfaces. There is no recursion: the loop also
+ * visits the interfaces that it appends to the list. */
 static bool add_interfaces(struct selection *selection, const struct member_table *members)
 {
   for (size_t i = 0; i < members->interface_count; i++)
@@ -375,9 +376,9 @@ static bool could_be_code(const struct jvm_method *method, const struct jvm_meth
          (method->modifiers & ACC_ABSTRACT) == 0;
 }
 
-/* The descriptor of the method with the code: for a bridge, its target's. A compiler makes a bridge for the
- * method with these parameters in the same class, or else for the inherited method. NULL: several methods
- * could be the target. Class files from a Java compiler never have several. */
+/* Returns the descriptor of the method whose code runs. For a bridge this is the bridge's target. A compiler
+ * makes a bridge for the method with these parameters in the same class, or else for the inherited method.
+ * NULL: several methods could be the target. Class files from a Java compiler never have several. */
 static const char *find_code(const struct selection *selection)
 {
   const struct jvm_method *selected = selection->selected;

@@ -91,7 +91,7 @@ static bool add_chunk(struct arena *arena, size_t size)
 
 static bool grow(struct arena *arena, size_t size)
 {
-  /* The chunk that is kept over resets has always the same size, even if the first request is a large one. */
+  /* A reset keeps the first chunk, so its size does not depend on the first request. */
   if (arena->first == NULL && !add_chunk(arena, arena->is_small ? SMALL_CHUNK : FIRST_CHUNK))
     return false;
   if ((size_t)(arena->end - arena->next) >= size)

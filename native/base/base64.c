@@ -17,8 +17,8 @@
 enum {
   LETTERS = 32, /* letters that a step converts */
   BYTES = 24,   /* bytes that these letters encode */
-  /* A step of the decoder writes 32 bytes, of which 24 count, and a step of the encoder loads 28 bytes, of
-   * which 24 count. For this reason so many letters or bytes must follow each step. */
+  /* How much input must follow a step. A step of the decoder writes 32 bytes, of which the last eight are
+   * garbage: the output needs room for them. A step of the encoder loads 28 bytes and uses 24 of them. */
   LETTERS_AFTER = 16,
   BYTES_AFTER = 4
 };
@@ -30,8 +30,8 @@ WIDE static inline __m256i all(char byte)
   return _mm256_set1_epi8(byte);
 }
 
-/* Returns the value of each letter that is one of the `count` letters from `first` on, and 0 for each other
- * byte. `value` is the value of `first`. */
+/* Converts a range of the alphabet: `count` letters, which begin with `first`, whose value is `value`.
+ * Returns 0 for each byte outside the range. */
 WIDE static inline __m256i values_in(__m256i letters, char first, char count, char value, __m256i *known)
 {
   __m256i above = _mm256_sub_epi8(letters, all(first));
@@ -157,7 +157,7 @@ void base64_encode(struct buffer *out, const uint8_t *bytes, size_t count)
   while (count > 0) {
     size_t step = count < STEP ? count : STEP;
     size_t room = (step + 2) / 3 * 4;
-    char *to = buffer_reserve(out, room + 1); /* it also writes a NUL */
+    char *to = buffer_reserve(out, room + 1); /* EVP_EncodeBlock also writes a NUL */
     if (to == NULL)
       return;
     size_t taken = encode_wide(bytes, step, to);
@@ -212,7 +212,7 @@ static unsigned decode_four(const char *letters, uint8_t *out)
   return (four[0] | four[1] | four[2] | four[3]) & NO_LETTER;
 }
 
-/* The last letter's bits that belong to no byte must be 0. */
+/* The last letter has bits that belong to no byte. These bits must be 0. */
 static bool decode_padded(const char *letters, size_t padding, uint8_t *out)
 {
   char four[4] = {letters[0], letters[1], padding == 2 ? 'A' : letters[2], 'A'};

@@ -16,8 +16,8 @@ static inline int64_t clock_now_ms(void)
   return clock_now_ns() / 1000000;
 }
 
-/* The same clock as clock_now_ms with less precision, for a sixth of the cost. May be late by one tick of the
- * kernel, usually at most 4 ms. */
+/* The same clock as clock_now_ms with less precision, for a sixth of the cost. The result may be old by one
+ * tick of the kernel, usually at most 4 ms. */
 static inline int64_t clock_coarse_ms(void)
 {
   struct timespec now;

@@ -33,8 +33,8 @@ bool curve_key_is_valid(struct text key)
 
 /* ---- reading ---- */
 
-/* Reads NAME = "KEY", after blanks. False: the line is another one. A quoted key ends at the quote, which is no digit of
- * Z85. */
+/* Reads NAME = "KEY", after blanks. False: the line does not have this name. The key ends at the closing
+ * quote, because a quote is not a digit of Z85. */
 static bool read_line(const char *line, const char *name, char key[CURVE_KEY_SIZE])
 {
   const size_t length = strlen(name);

@@ -56,7 +56,7 @@ static int64_t read_exponent(const char *p, const char *end)
   bool negative = *p == '-';
   p += *p == '-' || *p == '+';
   int64_t value = 0;
-  /* The value stops growing long before it can overflow. No literal has enough digits to compensate for an
+  /* The loop stops long before the value can overflow. No literal has enough digits to compensate for an
    * exponent of this size. */
   for (; p < end && value < (int64_t)1 << 50; p++)
     value = value * 10 + (*p - '0');
@@ -119,7 +119,7 @@ static uint64_t decimal_mantissa(const struct decimal *decimal)
   return mantissa;
 }
 
-/* The powers that a double and a float hold exactly. */
+/* The powers of ten that a double and a float hold exactly. */
 static const double double_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 static const float float_powers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
@@ -132,7 +132,7 @@ double decimal_to_double(struct text literal)
   read_decimal(literal, &decimal);
   if (decimal.count == 0)
     return decimal.negative ? -0.0 : 0.0;
-  /* Two exact operands and one operation round correctly. */
+  /* The result is correctly rounded, because both operands are exact and there is only one operation. */
   if (decimal.count <= DBL_DIG && decimal.exponent >= -22 && decimal.exponent <= 22) {
     double value = (double)decimal_mantissa(&decimal);
     if (decimal.exponent < 0)

@@ -12,9 +12,9 @@ double decimal_to_double(struct text literal);
 float decimal_to_float(struct text literal); /* rounded once, straight from the digits */
 
 /*
- * Whether a number, as JSON or Java's BigDecimal writes it, has at most digits_max digits once its exponent
- * is written out: 1e5 and 1e-5 have six. If the text is not a number, each character counts as a digit,
- * except signs and points.
+ * True if a number of JSON or of Java's BigDecimal has at most digits_max digits when it is written without
+ * an exponent: 1e5 and 1e-5 have six. If the text is not a number, each character counts as a digit, except
+ * signs and points.
  */
 bool decimal_is_within(struct text t, size_t digits_max);
 

@@ -23,7 +23,7 @@ struct watched_file {
   char *path;
   struct file_stamp loaded; /* of the last load, even if it failed */
   struct file_stamp
-      seen; /* of a change that must stay unmodified before it is loaded; otherwise as `loaded` */
+      seen; /* of a change that has to stay unmodified before it is loaded; otherwise as `loaded` */
 };
 
 struct file_watch {
@@ -101,7 +101,7 @@ static bool list_files(struct file_watch *watch)
   return true;
 }
 
-/* Stamps from before the files are read, so that a change during the reading is detected later. */
+/* Takes the stamps before the files are read, so that a change during the reading is detected later. */
 static void stamp_files(const struct file_watch *watch)
 {
   for (size_t i = 0; i < watch->files.count; i++) {
@@ -110,7 +110,7 @@ static void stamp_files(const struct file_watch *watch)
   }
 }
 
-/* The files may be others after a load; those that stay keep their stamps. */
+/* A load may change which files the configuration names. Files that it still names keep their stamps. */
 static void renew_files(struct file_watch *watch)
 {
   struct array before = watch->files;
@@ -197,9 +197,9 @@ static void wait_for_news(const struct file_watch *watch)
   }
 }
 
-/* Watches the file that each path leads to now, following links. When another file replaces it, the old file's
- * removal is the event; if there is no file, the next poll finds a new one. A watch on the folder would
- * report both, but also every other change in the folder. */
+/* Watches the file that each path leads to now, following links. If another file replaces this file, inotify
+ * reports that this file was removed. If there is no file yet, only the next poll finds a new file. A watch
+ * on the folder would report both cases, but also every other change in the folder. */
 static void follow_files(const struct file_watch *watch)
 {
   const uint32_t events = IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;

@@ -52,7 +52,8 @@ enum jp_status hash_index_add(struct hash_index *index, uint32_t hash, uint32_t 
   return JP_OK;
 }
 
-/* Linear probing without tombstones: entries after the gap whose probe sequence crosses it move up. */
+/* Linear probing without tombstones: an entry after the gap moves into the gap if its probe sequence crosses
+ * the gap. */
 static void close_gap(struct hash_index *index, size_t gap)
 {
   size_t mask = index->capacity - 1;

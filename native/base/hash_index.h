@@ -2,8 +2,9 @@
 #define JPEER_BASE_HASH_INDEX_H
 /*
  * A hash table from 32-bit hashes to 32-bit numbers. The numbers are indexes of an array of the owner. A hash
- * may have several numbers. The owner compares the items that have these numbers. An index has one owner,
- * which locks the index if several threads use it. An all-zero index is empty and needs no memory.
+ * may have several numbers. To find an item, the owner compares the items that have these numbers. An index
+ * has one owner, which locks the index if several threads use it. An all-zero index is empty and needs no
+ * memory.
  */
 #include "base/status.h"
 

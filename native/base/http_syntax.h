@@ -23,12 +23,12 @@ static inline bool http_is_hex_digit(char c)
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* What the next byte of a chunked body is, and so who reads it. llhttp rejects white space around ";" and "="
- * and escapes in a quoted value. For this reason the caller reads and drops the extensions of chunks (RFC
- * 9112, 7.1.1), and llhttp gets all other bytes. */
+/* The place of the next byte in a chunked body. It decides who reads the byte. llhttp rejects white space
+ * around ";" and "=", and escapes in a quoted value. For this reason the caller reads and drops the
+ * extensions of chunks (RFC 9112, 7.1.1), and llhttp gets all other bytes. */
 enum chunk_line {
-  CHUNK_LLHTTP,    /* llhttp: the end of a line, and the data */
-  CHUNK_SIZE,      /* llhttp, the digits of the size; what follows them decides */
+  CHUNK_LLHTTP,    /* llhttp reads the next byte: it belongs to the end of a line, or to the data */
+  CHUNK_SIZE,      /* llhttp reads the digits of the size; the byte after them decides the next state */
   CHUNK_BLANK,     /* white space after the size or a value: only another extension may follow */
   CHUNK_SEMICOLON, /* before a name */
   CHUNK_NAME,

@@ -1,13 +1,14 @@
 #ifndef JPEER_BASE_IN_CALL_H
 #define JPEER_BASE_IN_CALL_H
 /*
- * Whether the owner of an object is inside a call, and how another thread, a visitor, gets access to the object during
- * the call. Visitors are the watcher, which sends the output of a connection (net/connection), and a request that names
- * a thread, which is given to the worker's call (rpc/call_watch.h).
+ * One word that says whether the owner of an object is inside a call. By this word another thread, a visitor,
+ * gets access to the object during the call. There are two kinds of visitors: the watcher, which sends the
+ * output of a connection (net/connection), and the threads that name, list or interrupt the call of a
+ * worker's thread (rpc/call_watch.h).
  *
- * The owner enters and leaves a call for each message. Locking a mutex for both cost 7 % of the time of a small
- * message in shared memory, and nearly no call has a visitor. For this reason the owner changes one word, and
- * locks at the end of the call only if there is a visitor:
+ * The owner enters and leaves a call for each message. Locking a mutex for both would take 7 % of the time of
+ * a small message in shared memory, and nearly no call has a visitor. For this reason the owner changes one
+ * word, and locks at the end of the call only if there is a visitor:
  *
  *   owner                                         visitor, which holds the lock
  *   begin  OUTSIDE -> INSIDE                      visit  INSIDE -> VISITED, or returns
@@ -22,9 +23,9 @@
  *   share  INSIDE or VISITED -> SHARED            visit  SHARED stays
  *   end    SHARED: takes the lock, SHARED -> OUTSIDE
  *
- * `begin` and `leave` are releases, `visit` and `end` acquires, so that each of the two threads sees
- * everything that the other thread has written. An owner that finds a visitor, or a shared call, gets the
- * lock after the other thread has left.
+ * `begin` and `leave` have release order, `visit` and `end` have acquire order. Each of the two threads
+ * therefore sees everything that the other thread has written. An owner that finds a visitor, or a shared
+ * call, gets the lock after the other thread has left.
  *
  * The model check (tests/model/in_call.cc; relacy, which is C++98) compiles this file with its own word and accesses:
  * it defines IN_CALL_HAS_OWN_ATOMICS and the names below.

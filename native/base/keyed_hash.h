@@ -1,8 +1,8 @@
 #ifndef JPEER_BASE_KEYED_HASH_H
 #define JPEER_BASE_KEYED_HASH_H
 /*
- * A hash of bytes under a random key: the first bytes of HMAC-SHA256 (RFC 2104). Without the key, one hash says
- * nothing about another. Any thread.
+ * A hash of bytes under a random key: the first bytes of HMAC-SHA256 (RFC 2104). Whoever does not have the
+ * key learns nothing about a hash from other hashes. Any thread.
  */
 #include "base/status.h"
 

@@ -99,7 +99,8 @@ enum jp_status log_open(const char *path, struct jp_error *error)
   return JP_OK;
 }
 
-/* May wait for a reader, even if another process has made stderr non-blocking. False: not all was written. */
+/* Waits for a reader if necessary, even if another process has made stderr non-blocking. False: not all bytes
+ * were written. */
 static bool write_all(const char *bytes, size_t length, size_t *done)
 {
   struct pollfd polled = {.fd = file.at.descriptor, .events = POLLOUT};
@@ -115,7 +116,7 @@ static bool write_all(const char *bytes, size_t length, size_t *done)
   return true;
 }
 
-/* False: the line was not written, or not to its end. */
+/* False: the line was not written completely. */
 static bool write_bytes(const struct line *line)
 {
   size_t done = 0;
@@ -127,8 +128,8 @@ static bool write_bytes(const struct line *line)
   return is_whole;
 }
 
-/* A line that cannot be written, because the disk is full for example, is counted; the next one that can be written
- * says how many were lost. */
+/* Writes a line, or counts it if it cannot be written, for example because the disk is full. The next written
+ * line says how many lines were lost. */
 static void write_or_count(const struct line *line)
 {
   struct line note;
@@ -146,7 +147,8 @@ static void write_or_count(const struct line *line)
     file.lost++;
 }
 
-/* A pipe that can be written to has room for a whole line, because a line is no longer than PIPE_BUF. */
+/* True if a write of a whole line would not block. A line is no longer than PIPE_BUF, so a writable pipe has
+ * room for it. */
 static bool has_room(void)
 {
   struct pollfd polled = {.fd = file.at.descriptor, .events = POLLOUT};
@@ -239,7 +241,7 @@ static void *write_kept(void *argument)
   return NULL;
 }
 
-/* The thread handles no signal. If the thread cannot be started, the next line starts it. */
+/* The thread blocks all signals. If the thread cannot be started, the next line tries to start it again. */
 static void start_thread(void)
 {
   pthread_t thread;

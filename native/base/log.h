@@ -1,10 +1,11 @@
 #ifndef JPEER_BASE_LOG_H
 #define JPEER_BASE_LOG_H
 /*
- * The peer's log: one line for each event, on stderr or in a file, written by one write(2) so that lines never mix. Any
- * thread. Level, format and file are set once, at the start. Nobody waits for a reader: lines that find no room are
- * kept, up to a MiB of them, and a thread of the log writes them. Further ones are left out and counted, and so are
- * lines that cannot be written, for example because the disk is full.
+ * The peer's log: one line for each event, on stderr or in a file, written by one write(2) so that lines
+ * never mix. Any thread. Level, format and file are set once, at the start. No caller waits for a reader of
+ * the log: up to a MiB of lines is kept while the pipe is full, and a thread of the log writes these lines
+ * later. Further lines are left out and counted. Lines that cannot be written, for example because the disk
+ * is full, are counted, too.
  */
 #include "base/status.h"
 
@@ -20,12 +21,11 @@ enum log_format { LOG_TEXT, LOG_JSON };
 
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
-/* Writes to this file from now on, which is made if it does not exist (mode 0640), and appended to. The file is opened
- * anew when the path no longer names it. Once, at the start. JP_IO,
- * JP_NO_MEMORY. */
+/* Appends further lines to this file, and creates the file (mode 0640) if it does not exist. The log opens
+ * the path anew when it no longer names this file. Call it once, at the start. JP_IO, JP_NO_MEMORY. */
 enum jp_status log_open(const char *path, struct jp_error *error) JP_MUST_CHECK;
 bool log_enabled(enum log_level level);
-/* Waits until the kept lines are written, at most this long. */
+/* Waits until the kept lines are written, for at most this time. */
 void log_finish(int milliseconds);
 
 /* Writes a line. Control characters in the text are escaped. */

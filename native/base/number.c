@@ -42,7 +42,7 @@ enum { SURE_DIGITS = 18 };
 /* False if the text after the sign does not consist of digits, or the number does not fit into 64 bits. */
 static bool read_integer(const char *p, const char *end, bool negative, int64_t *integer)
 {
-  /* Counted downwards: there is one more number below zero than above. */
+  /* The digits are subtracted, because int64_t has one more negative number than positive numbers. */
   int64_t value = 0;
   for (; p < end && number_is_digit(*p); p++) {
     if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, *p - '0', &value))

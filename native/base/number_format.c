@@ -16,11 +16,12 @@ struct digits {
 };
 
 /*
- * How the two widths differ. Java chooses, among the shortest digits that read back, the nearest to the value, but
- * never fewer than two digits (4.9E-324, not 5E-324).
+ * The differences between double and float. Of the shortest decimals that read back as the value, Java writes
+ * the one that is nearest to the value. Java writes at least two digits (4.9E-324, not 5E-324).
  */
 struct width {
-  /* A text of up to this many digits survives a round trip, so shorter texts need not be tried one by one. */
+  /* A decimal of up to this many digits is unchanged after a conversion to the type and back. The search
+   * therefore begins at this number of digits; zeros at its end are left out later. */
   int sure;
   int enough; /* a text of this many digits always reads back as the value */
   bool (*reads_back)(const struct digits *digits, double value);

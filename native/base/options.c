@@ -352,7 +352,7 @@ enum jp_status options_parse(const struct option_input *input, void *values, str
 
 enum { HELP_COLUMN = 34 };
 
-/* Text for troff: no line is a request, and hyphens and backslashes are themselves. */
+/* Prints a text so that troff takes no line as a request, and prints hyphens and backslashes as they are. */
 static void print_roff(FILE *out, const char *text)
 {
   bool begins_line = true;

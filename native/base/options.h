@@ -17,9 +17,9 @@
 
 struct option;
 
-/* Reads one value into *value. The reader of the option knows the type of *value. Anything but JP_OK means
- * that the value is wrong. If the row's `takes` does not describe the fault, the reader puts "takes ..." into
- * *error; the caller adds the option's name. */
+/* Reads one value into *value. The reader of the option knows the type of *value. Any result except JP_OK
+ * means that the value is wrong. The error then says what the option takes, from the row's `takes`. If this
+ * does not describe the fault, the reader puts "takes ..." into *error; the caller adds the option's name. */
 typedef enum jp_status option_reader(const struct option *option, const char *text, void *value,
                                      struct jp_error *error);
 
@@ -61,7 +61,7 @@ bool option_is_name(struct text name);
  * characters. */
 #define OPTION_SHOWN(word) TEXT_ARGS(text_cut(text_of(word), 200))
 
-/* Readers. The comment of each has the type of its value. */
+/* Readers. The comment beside each reader names the type of its value. */
 option_reader option_read_switch;   /* bool; the variable is 1, true, yes, 0, false or no */
 option_reader option_read_text;     /* const char *; not empty */
 option_reader option_read_list;     /* struct option_list: appends */

@@ -120,7 +120,7 @@ void primitive_widen(char from, char to, void *value)
   union primitive_value wide;
   if (from == to)
     return;
-  memcpy(&given, value, sizeof given); /* a jvalue is another type to the compiler */
+  memcpy(&given, value, sizeof given); /* not a cast, because the compiler sees a jvalue as another type */
   if (from == 'F')
     wide = (union primitive_value){.d = given.f};
   else

@@ -9,13 +9,13 @@
 /*
  * X(letter, member, keyword, type, Word, box, Wrapper, widens_to, range)
  *
- *   member     of a jvalue and of union primitive_value
- *   type       of an element in packed memory
- *   Word       in the names of JNI's functions (CallIntMethodA)
+ *   member     the member of a jvalue and of union primitive_value
+ *   type       the type of an element in packed memory
+ *   Word       the word in the names of JNI's functions (CallIntMethodA)
  *   box        the wrapper's name in struct jvm_known
  *   Wrapper    its class in java.lang
- *   widens_to  the letters of the types that a value becomes without a cast, its own letter first (JLS 5.1.2)
- *   range      for messages
+ *   widens_to  the letters of the types to which a value is converted without a cast, its own letter first (JLS 5.1.2)
+ *   range      the range of values, for messages
  */
 #define PRIMITIVES(X)                                                                                        \
   X('Z', z, boolean, uint8_t, Boolean, boolean, Boolean, "Z", "true or false")                               \
@@ -56,7 +56,7 @@ bool primitive_is_keyword(struct text word);
 
 /* Bytes of one packed element; 0 where no primitive has this letter. */
 size_t primitive_size(char letter);
-/* The least and the greatest of byte, short, int and long; false for the others. */
+/* Sets the least and the greatest value of byte, short, int or long. Returns false for other types. */
 bool primitive_integer_range(char letter, int64_t *min, int64_t *max);
 
 /* True if a value of type `from` can be used as type `to` without a cast, and if both types are equal. */

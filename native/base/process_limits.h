@@ -7,14 +7,14 @@
 enum { PROCESSORS_UNLIMITED = 1 << 20 };
 
 /*
- * The processors that the calling thread may run on (sched_getaffinity), or the CPU quota of its cgroup or of
- * a cgroup above (cgroup v2, cpu.max), if the quota is less. The quota is rounded down; the result is at
- * least 1. This function reads files, so call it only once.
+ * The number of processors that the calling thread may run on (sched_getaffinity). If a CPU quota is less,
+ * the quota (cgroup v2, cpu.max of the thread's cgroup and of the cgroups above it). The quota is rounded
+ * down; the result is at least 1. This function reads files, so call it only once.
  */
 unsigned processors_usable(void);
 
-/* The processors that the calling thread may run on, without the quota. PROCESSORS_UNLIMITED: they cannot be counted,
- * because the machine has more than a cpu_set_t has room for. */
+/* The same number without regard to a quota. PROCESSORS_UNLIMITED: they cannot be counted, because the
+ * machine has more than a cpu_set_t has room for. */
 unsigned processors_allowed(void);
 
 /* For tests: reads only the quota. `membership` is a file like /proc/self/cgroup, `root` the folder where

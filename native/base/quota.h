@@ -1,6 +1,7 @@
 #ifndef JPEER_BASE_QUOTA_H
 #define JPEER_BASE_QUOTA_H
-/* How many of something there are, and how many there may be. Any thread. All zero: none, and none may be. */
+/* Counts things that are limited in number: count is how many exist, and max is how many may exist. Any
+ * thread. If all members are zero, nothing exists and nothing may be added. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@ static inline bool quota_is_full(const struct quota *quota)
          atomic_load_explicit(&quota->max, memory_order_relaxed);
 }
 
-/* Counts one more. False: there are as many as may be, and nothing was counted. */
+/* Adds 1 to count. False: count has reached max and is unchanged. */
 static inline bool quota_enter(struct quota *quota)
 {
   size_t count = atomic_load_explicit(&quota->count, memory_order_relaxed);

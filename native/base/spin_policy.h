@@ -19,10 +19,11 @@
 
 struct spin_limits {
   int64_t usual_ns;
-  int64_t rare_ns;  /* of the few polls that remain after many in vain */
+  int64_t rare_ns;  /* longest time of the few polls that remain after many polls in vain */
   int64_t pause_ns; /* a poll with a pause of this length between two reads is in vain */
-  /* The first yields of a poll do not count in its duration. Many threads that poll for messages of each other need
-   * them: the other threads run during a yield, and one of them may send the message. */
+  /* The first yields of a poll, up to this number, do not count in the poll's duration. They help where many
+   * threads poll for messages of each other: the other threads run during a yield, and one of them may send
+   * the message. */
   unsigned free_yields;
 };
 
@@ -36,9 +37,10 @@ struct spin_policy {
 bool spin_policy_takes_chance(struct spin_policy *spin);
 /* The longest time to poll. */
 int64_t spin_policy_limit_ns(const struct spin_policy *spin, const struct spin_limits *limits);
-/* Learns from a poll: its duration without free yields, and the longest pause between two reads. A long pause means that
- * other threads want the processor; a thread that sleeps gets it again sooner than one that yields, so such a poll counts
- * as in vain, whatever it found. */
+/* Learns from a poll. took_ns is the poll's duration without its free yields, longest_pause_ns the longest
+ * pause between two reads. A long pause means that other threads want the processor. A thread that sleeps
+ * gets the processor again sooner than a thread that yields, so a poll with a long pause counts as a poll in
+ * vain, even if it found a message. */
 void spin_policy_learn(struct spin_policy *spin, const struct spin_limits *limits, bool found,
                        int64_t took_ns, int64_t longest_pause_ns);
 

@@ -84,9 +84,10 @@ static bool is_control(uint32_t code)
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/* Characters without a shape of their own: soft hyphen, zero-width space, word joiner and invisible operators, byte
- * order mark, interlinear marks, tags. Two names that differ in these alone look the same. The joiners of emoji and of
- * Persian are such characters after ASCII only. */
+/* True for a character without a shape of its own: soft hyphen, zero-width space, word joiner and invisible
+ * operators, byte order mark, interlinear marks, tags. Two names that differ only in such characters look the
+ * same. Emoji and Persian text need the two joiners U+200C and U+200D, so these count as invisible only after
+ * ASCII. */
 static bool is_invisible(uint32_t code, bool follows_ascii)
 {
   return code == 0xAD || code == 0x180E || code == 0x200B ||
@@ -185,7 +186,7 @@ static uint64_t load_rest(const char *p, size_t count)
 
 uint64_t text_hash(struct text t)
 {
-  /* Hashes eight bytes a step. The multiplier and the final mix are taken from splitmix64. */
+  /* Hashes eight bytes in each step. The multiplier and the final mix are taken from splitmix64. */
   uint64_t hash = 0x9E3779B97F4A7C15u ^ t.len;
   size_t i = 0;
   for (; i + 8 <= t.len; i += 8) {

@@ -1,7 +1,7 @@
 #ifndef JPEER_BASE_TEXT_H
 #define JPEER_BASE_TEXT_H
 /*
- * A borrowed run of text: pointer and length, not NUL-terminated, may contain NULs.
+ * A borrowed run of text: a pointer and a length. The text is not NUL-terminated and may contain NULs.
  *
  * Inside the peer, text is UTF-8 that may also carry lone surrogates, each as the three bytes that UTF-8
  * would give its code point (WTF-8): JSON and Java both allow them, and nothing may be corrupted on the way.
@@ -88,11 +88,12 @@ bool text_is_ascii(struct text t);
 size_t text_valid_utf8(struct text t);
 
 /*
- * Copies t for a terminal or a reader of lines, which must not interpret a part of t as anything but text: control
- * characters (C0, DEL, C1), line and paragraph separators, characters that change the direction of text around
- * them, and characters that cannot be seen are written as \x1b or \u202e, bytes that are no UTF-8 as \x9b. Characters
- * of plain, ASCII, are copied although they are controls; those of quoted get a backslash. Ends with NUL; what does not
- * fit is left out, from the end of a character on. Returns the length of the whole, as snprintf does.
+ * Copies t so that a terminal, or a program that reads lines, sees nothing in it but text. These characters
+ * are written as \x1b or \u202e: controls (C0, DEL, C1), line and paragraph separators, characters that
+ * change the direction of text, and invisible characters. Bytes that are not UTF-8 are written as \x9b.
+ * `plain` has ASCII controls that are copied all the same; the characters of `quoted` get a backslash. The
+ * copy ends with NUL. If it does not fit into size bytes, it is cut between two characters. Returns the
+ * length of the uncut copy, as snprintf does.
  */
 size_t text_escape(struct text t, const char *plain, const char *quoted, char *out, size_t size);
 

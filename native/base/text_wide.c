@@ -191,9 +191,9 @@ WIDE static size_t valid_utf8(struct text t)
 
 enum {
   STEP = 16, /* bytes */
-  /* A step always writes eight units, even if its bytes make fewer units. For this reason so much text must
-   * follow a step that `out` has room for eight units: they come from at most 24 bytes, and up to three
-   * further bytes may belong to a character that is written already. */
+  /* A step always writes eight units to `out`, even if its bytes make fewer. `out` has room for them only if
+   * enough text follows the step. Eight units need at most 24 bytes of text. Up to three more bytes may
+   * belong to a character that is already written. */
   STEP_AFTER = 8 * 3 + 3
 };
 

@@ -3,7 +3,7 @@
 /*
  * Between UTF-8 and UTF-16, 8 to 32 bytes at once, with AVX2; used by text.c and its test. Each function
  * stops at malformed text, or when the rest is too short for a step. Without AVX2 it stops at once. It
- * returns how much it has done, and the caller does the rest. Pure, any thread.
+ * returns how much of the text it has converted, and the caller converts the rest. Pure, any thread.
  */
 #include "base/text.h"
 

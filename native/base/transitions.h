@@ -11,7 +11,7 @@
  *   };
  *
  * One function changes the state. It begins with ASSERT_TRANSITION, and asserts by mutex_is_locked that the
- * lock of the state is held, if the state has a lock. A build without assertions leaves both out, so that a
+ * lock of the state is held, if the state has a lock. A build without assertions has neither check, so a
  * change of state is one store there. The first row is the state of a new object. Initialising the object is
  * not a transition.
  *

@@ -19,7 +19,7 @@ static bool read_number(const char *text, uint32_t *id)
   return number < UINT32_MAX;
 }
 
-/* Returns errno; 0 with *is_found false: there is no such account. */
+/* Returns an errno. 0 with *is_found false means that there is no such account. */
 static int look_up(enum unix_account_kind kind, const char *name, char *memory, size_t size, uint32_t *id,
                    bool *is_found)
 {
@@ -57,7 +57,8 @@ enum jp_status unix_account_find(enum unix_account_kind kind, const char *name, 
   return jp_fail(error, JP_IO, "the look-up fails: %s", strerror(reason));
 }
 
-/* A kernel without user namespaces does not have this file (user_namespaces(7)). */
+/* True if the process's user namespace does not map all ids. A kernel without user namespaces does not have
+ * the file `map` (user_namespaces(7)). */
 static bool lacks_ids(const char *map)
 {
   unsigned long long count;

@@ -16,8 +16,8 @@ enum unix_account_kind { UNIX_USER, UNIX_GROUP };
 enum jp_status unix_account_find(enum unix_account_kind kind, const char *name, uint32_t *id,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* In a user namespace that lacks some accounts of the machine, such as a container's, the system reports all these
- * accounts as one number. True: the process is in such a namespace, and this is the number. */
+/* True if the number stands for several accounts. A user namespace, such as a container's, may lack some
+ * accounts of the machine; the system then reports the same number for all of them. */
 bool unix_account_is_shared(enum unix_account_kind kind, uint32_t id);
 
 #endif

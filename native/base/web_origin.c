@@ -35,7 +35,7 @@ static bool is_scheme(struct text t)
   return t.len > 0;
 }
 
-/* A name or an IPv4 address. Browsers send names beyond ASCII as "xn--...". */
+/* True for a name or an IPv4 address. Browsers send names beyond ASCII as "xn--...". */
 static bool is_host(struct text t)
 {
   for (size_t i = 0; i < t.len; i++) {
@@ -67,8 +67,8 @@ static long read_port(struct text t)
   return t.len < 2 || t.data[1] == '0' ? -1 : port;
 }
 
-/* Checks the host and the port, in lower case. *length becomes the length of `place` without a default
- * port. */
+/* Checks the host and the port, which are in lower case. *length becomes the length of `place` without a
+ * default port. Returns NULL, or the fault. */
 static const char *check_place(struct text scheme, struct text place, size_t *length)
 {
   size_t host;

@@ -86,7 +86,7 @@ void builder_destroy(struct builder *builder)
   free(builder);
 }
 
-/* After WARNINGS_MAX warnings, further warnings are only counted. A warning without memory for it is lost. */
+/* After WARNINGS_MAX warnings, further warnings are only counted. If memory is short, a warning is lost. */
 static void warn_of_text(struct builder *builder, struct text warning)
 {
   if (builder->keeps_warnings && builder->warnings <= WARNINGS_MAX) {
@@ -227,8 +227,8 @@ static enum jp_status add_field(struct builder *builder, const struct class_memb
   return JP_OK;
 }
 
-/* A JDK has more names than the caches hold. Prefetching a later member's name overlaps the wait with the work on the
- * members before it. */
+/* The processor's caches are too small for all names of a JDK. The name of a later member is prefetched here,
+ * so that it is loaded while the members before it are added. */
 static void expect_member(const struct builder *builder, const struct class_member *members, size_t count,
                           size_t index)
 {
@@ -292,7 +292,7 @@ static size_t simple_name_start(const struct class_file *file)
   size_t dot = text_find_last(file->name, '.');
   size_t start = dot == SIZE_MAX ? 0 : dot + 1;
   size_t outer = file->outer.len;
-  /* The source has the part after the outer class and the '$' (JLS 13.1). */
+  /* The simple name in the source is the part after the outer class's name and the '$' (JLS 13.1). */
   if (outer > start && outer + 1 < file->name.len && text_starts_with(file->name, file->outer) &&
       file->name.data[outer] == '$')
     start = outer + 1;
@@ -308,8 +308,9 @@ static enum jp_status find_place(struct builder *builder, uint32_t name, uint32_
   *place = CATALOG_NONE;
   if (slot == NULL)
     return jp_fail_memory(error, "class files");
-  /* The first class of a name on the class path has priority. As an exception, a class that the application's
-   * loader finds replaces a class in a part that the loader does not search. */
+  /* If several classes have the same name, the first class on the class path has priority. There is one
+   * exception: a class that the application's loader finds replaces a class in a part that the loader does
+   * not search. */
   const struct catalog_class *classes = builder->classes.items;
   if (*slot != CATALOG_NONE && (builder->part != 0 || classes[*slot].part == 0))
     return JP_OK;

@@ -47,16 +47,17 @@ enum jp_status builder_count_bytes(struct builder *builder, uint64_t bytes,
                                    struct jp_error *error) JP_MUST_CHECK;
 
 /*
- * Adds the class, unless there is a class of its name already. path: its path below the root of its folder or
- * jar, with '/' and without ".class". A class whose name does not fit the path is left out, because no class
- * loader would find it. A broken file is left out with a warning. JP_NO_MEMORY, JP_LIMIT.
+ * Parses a class file and adds its class, unless a class with this name was added before. path: its path
+ * below the root of its folder or jar, with '/' and without ".class". A class whose name does not fit the
+ * path is left out, because no class loader would find it. A broken file is left out with a warning.
+ * JP_NO_MEMORY, JP_LIMIT.
  */
 enum jp_status builder_add_class(struct builder *builder, const uint8_t *bytes, size_t size, struct text path,
                                  enum catalog_origin origin, const struct class_place *place,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* Adds a class that was read already, or that was made, unless there is a class of its name already. The
- * texts of the class are copied. JP_NO_MEMORY, JP_LIMIT. */
+/* Adds a class that the caller has parsed or built itself, unless a class with this name was added before.
+ * The texts of the class are copied. JP_NO_MEMORY, JP_LIMIT. */
 enum jp_status builder_add_parsed(struct builder *builder, const struct class_file *file,
                                   enum catalog_origin origin, struct jp_error *error) JP_MUST_CHECK;
 

@@ -16,10 +16,10 @@
 
 enum {
   FEATURE_VERSION_UNKNOWN = 17,
-  /* Names are kept for a second at least, and for 20 times the time that listing them took. */
+  /* The list of names is reused for at least a second, or for 20 times as long as it took to make. */
   NAMES_AGE_MS = 1000,
   NAMES_AGE_TIMES = 20,
-  LISTED_AGE_MS = 60000 /* in addition, for the list of all names */
+  LISTED_AGE_MS = 60000 /* a list of all names may be older by this time */
 };
 
 /* The facts of a name that exclude most names without a comparison of their bytes. */
@@ -31,8 +31,9 @@ struct entry {
   uint8_t last; /* character */
 };
 
-/* The names of all classes, in a form in which similar names are found in a fraction of a millisecond. While
- * names are added, only one thread uses the struct. Afterwards any number of threads may use it. */
+/* The names of all classes, indexed so that names similar to a given name are found in a fraction of a
+ * millisecond. While names are added, only one thread uses the struct. Afterwards any number of threads may
+ * use it. */
 struct class_names {
   atomic_uint users;
   struct array entries;
@@ -231,7 +232,8 @@ bool catalog_has_last_part(struct text name, struct text part)
   return before == '.' || before == '$';
 }
 
-/* Visits names in the order in which they were added, and also some with a few more edits. */
+/* Visits the similar names in the order in which they were added, and also some names with a few more
+ * edits. */
 static void visit_like(const struct class_names *names, const struct catalog_likeness *like,
                        catalog_visitor *visit, void *context)
 {
@@ -245,7 +247,8 @@ static void visit_like(const struct class_names *names, const struct catalog_lik
     bool may_have_part = entry->last == last && (part_letters & ~entry->letters) == 0;
     size_t length = like->name.len;
     size_t difference = entry->length > length ? entry->length - length : length - entry->length;
-    /* An edit removes a character, adds a character, or does both, so it changes at most two bits. */
+    /* An edit removes a character, adds a character, or replaces a character, so it changes at most two
+     * bits. */
     bool is_near = difference <= like->edits &&
                    (unsigned)__builtin_popcountll(entry->letters ^ letters) <= 2 * like->edits;
     if (!may_have_part && !is_near)
@@ -276,8 +279,8 @@ static enum jp_status read_names(struct catalog *catalog, struct class_names **n
   return status;
 }
 
-/* Retains and returns the names. If they are too old by more than older_ms, the first caller reads them again, and
- * others wait. */
+/* Returns the list of names, retained. If it is older than its age limit by more than older_ms, the first
+ * caller reads the names again, and other callers wait. */
 static enum jp_status hold_names(struct catalog *catalog, int64_t older_ms, struct class_names **names,
                                  struct jp_error *error)
 {

@@ -1,8 +1,8 @@
 #ifndef JPEER_CLASSFILE_CATALOG_H
 #define JPEER_CLASSFILE_CATALOG_H
 /*
- * The classes of a class path and of a JDK as tables, read from class files. Needs no JVM; no class is loaded or
- * initialised.
+ * The classes of a class path and of a JDK as tables, which are read from class files. No JVM is needed, and
+ * no class is loaded or initialised.
  *
  * The first catalog_load reads everything under a lock. The tables are then constant, and valid as long as
  * the catalog. Any number of threads may read them. An excerpt has a few classes and the classes that these
@@ -47,7 +47,8 @@ struct catalog_class {
   uint16_t major_version;
   uint16_t minor_version;
   uint16_t simple_name_at; /* where the simple name starts in the name */
-  uint16_t part;  /* of the class path, by number in parts; 0: the application's class loader finds it */
+  uint16_t part;  /* the index in `parts` of the part that has the class; 0: the application's class loader
+                   * finds the class */
   uint8_t origin; /* enum catalog_origin */
   bool hidden;    /* anonymous, local or synthetic: listed only because other classes may inherit from it */
 };
@@ -60,7 +61,7 @@ struct catalog_method {
   uint16_t access;
   uint8_t parameter_count;
   bool hidden : 1;  /* synthetic or a bridge: listed only because it overrides other methods */
-  bool is_open : 1; /* allowed for the described object, although denied for its class */
+  bool is_open : 1; /* denied by the name of the described class, but allowed by the name of a supertype */
 };
 
 struct catalog_field {
@@ -85,7 +86,7 @@ struct catalog_part {
 struct catalog_tables {
   const struct catalog_class *classes; /* sorted by name (as bytes) */
   size_t class_count;
-  const struct catalog_method *methods; /* by class, each class's in the order of its file */
+  const struct catalog_method *methods; /* grouped by class; within a class in the order of its file */
   size_t method_count;
   const struct catalog_field *fields;
   size_t field_count;
@@ -100,7 +101,7 @@ struct catalog_tables {
 struct catalog_config {
   const char *class_path; /* as for `java -cp`, wildcards included; NULL or "": the current folder */
   const char *java_home;  /* the folder with lib/modules and `release`; NULL: the catalog has no JDK */
-  unsigned threads;       /* that read class files; 0: one for each processor */
+  unsigned threads;       /* the number of threads that read class files; 0: one for each processor */
 };
 
 /* Copies the configuration and reads nothing. Caller frees with catalog_destroy. */
@@ -108,7 +109,8 @@ enum jp_status catalog_create(const struct catalog_config *config, struct catalo
                               struct jp_error *error) JP_MUST_CHECK;
 /* The tables must no longer be in use. NULL is fine. */
 void catalog_destroy(struct catalog *catalog);
-/* Ends a reading in progress. This reading and later readings fail with JP_CLOSED. NULL is fine. */
+/* Stops a catalog_load that is running. This call and later calls that read class files fail with JP_CLOSED.
+ * NULL is fine. */
 void catalog_stop(struct catalog *catalog);
 
 /*
@@ -120,7 +122,7 @@ void catalog_stop(struct catalog *catalog);
 enum jp_status catalog_load(struct catalog *catalog, const struct catalog_tables **tables,
                             struct jp_error *error) JP_MUST_CHECK;
 
-/* The feature version of the JDK of a configuration (17 of "17.0.21"). */
+/* The feature version of the configuration's JDK (17 for "17.0.21"). */
 unsigned catalog_feature_version(const struct catalog_config *config);
 
 /* The classes that an excerpt holds in addition to the requested classes. */
@@ -142,8 +144,9 @@ struct catalog_excerpt;
 enum jp_status catalog_excerpt_open(struct catalog *catalog, const struct text *names, size_t count,
                                     enum catalog_extent extent, struct catalog_excerpt **excerpt,
                                     struct jp_error *error) JP_MUST_CHECK;
-/* As catalog_excerpt_open. elements[i]: the jar or folder of the class path that class i was loaded from, so that no
- * other is opened for the class and its related classes; NULL: unknown. */
+/* As catalog_excerpt_open. elements[i] is the jar or folder of the class path from which class i was loaded:
+ * class i and its related classes are searched there first, so that usually no other jar is opened. NULL:
+ * unknown. */
 enum jp_status catalog_excerpt_open_from(struct catalog *catalog, const struct text *names,
                                          const char *const *elements, size_t count,
                                          enum catalog_extent extent, struct catalog_excerpt **excerpt,
@@ -164,7 +167,7 @@ typedef void catalog_visitor(void *context, struct text name);
 enum jp_status catalog_each_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                  struct jp_error *error) JP_MUST_CHECK;
 
-/* True if the name ends with this part, after a dot, a $ or nothing. */
+/* True if the part is the whole name, or the end of the name after a dot or a $. */
 bool catalog_has_last_part(struct text name, struct text part);
 
 /* The names that count as similar: names with the same last part, and names with few edits. An edit changes,
@@ -176,15 +179,16 @@ struct catalog_likeness {
 };
 
 /* Calls visit with the binary names that are similar to this name, and with some names that have more edits.
- * The same as catalog_each_name, but not under a lock. The names are from a kept list that is at most a
- * second old or, if listing the names is slow (large folders on the class path), at most 20 times as old as
- * listing takes. For this reason a new class may be missing, and a removed class may still be listed. */
+ * The same as catalog_each_name, but not under a lock. The names are from a list that the catalog keeps for a
+ * second or, if that is longer (large folders on the class path), for 20 times the time that making the list
+ * took. For this reason a new class may be missing, and a removed class may still be listed. */
 enum jp_status catalog_each_name_like(struct catalog *catalog, const struct catalog_likeness *like,
                                       catalog_visitor *visit, void *context,
                                       struct jp_error *error) JP_MUST_CHECK;
 
 /* Calls visit with all binary names, as catalog_each_name does, but not under a lock. The names are from the
- * kept list, so a class that is less than a minute old may be missing. */
+ * same list, which is used for 60 s longer here: a class that is newer than the list is missing, and a removed
+ * class may still be listed. */
 enum jp_status catalog_each_known_name(struct catalog *catalog, catalog_visitor *visit, void *context,
                                        struct jp_error *error) JP_MUST_CHECK;
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* NAMED_PARAMETERS_MAX: named parameters of one class file in all. The limit is our own: each method of a small file
- * can name one long descriptor. */
+/* NAMED_PARAMETERS_MAX limits the named parameters of one class file. Class files have no such limit. It is
+ * needed because each method of a small file can refer to the same long descriptor. */
 enum { ACCESS_SUPER = 0x0020, NAMED_PARAMETERS_MAX = 256 * 1024 };
 static const uint32_t magic = 0xCAFEBABEu;
 
@@ -26,7 +26,8 @@ struct class_reader {
   uint32_t *offsets;    /* of each tag; 0: no entry */
   struct text *decoded; /* of each Utf8; data NULL: not yet */
   struct text *dotted;  /* the same with '.' for '/' */
-  /* By constant of the descriptor: one more than its number of parameters; 0: not checked yet. */
+  /* Indexed by the constant of a descriptor: the descriptor's number of parameters plus one; 0: not checked
+   * yet. */
   uint16_t *checked_descriptors;
   struct arena *arena;
   size_t *names_left; /* how many more parameter names may be kept; shared by the readers of one file */
@@ -114,8 +115,8 @@ static size_t read_unit(const uint8_t *p, size_t n, uint16_t *unit)
   return 0;
 }
 
-/* *text borrows the bytes where both forms are the same, and is in the arena where they differ. JP_INVALID: the bytes
- * are not modified UTF-8. JP_NO_MEMORY. */
+/* Decodes modified UTF-8. If the bytes are UTF-8 as well, *text borrows them; otherwise *text is in the
+ * arena. JP_INVALID: the bytes are not modified UTF-8. JP_NO_MEMORY. */
 static enum jp_status decode_modified_utf8(const uint8_t *bytes, size_t count, struct arena *arena,
                                            struct text *text)
 {
@@ -143,7 +144,8 @@ static enum jp_status decode_modified_utf8(const uint8_t *bytes, size_t count, s
 
 enum { TAG_UTF8 = 1, TAG_LONG = 5, TAG_DOUBLE = 6, TAG_CLASS = 7, TAG_PACKAGE = 20 };
 
-/* Bytes after the tag (JVMS table 4.4-A); 0: the tag does not exist. For a Utf8, its length. */
+/* The number of bytes after each tag (JVMS table 4.4-A); 0: the tag does not exist. For a Utf8 constant, the
+ * size of its length field. */
 static const uint8_t entry_sizes[] = {
     [3] = 4,  [4] = 4,  [TAG_LONG] = 8, [TAG_DOUBLE] = 8, [TAG_CLASS] = 2, [8] = 2,
     [9] = 4,  [10] = 4, [11] = 4,       [12] = 4,         [15] = 3,        [16] = 2,
@@ -356,7 +358,7 @@ static int parameter_at(const struct class_member *method, unsigned slot)
   return -1;
 }
 
-/* JVMS 4.7.13: a variable that is in a parameter's slot from the first instruction on is the parameter. */
+/* JVMS 4.7.13. A variable is a parameter if it is in the parameter's slot from the first instruction on. */
 static enum jp_status read_local_variables(struct class_reader *reader, void *target)
 {
   struct class_member *method = target;
@@ -387,9 +389,10 @@ static enum jp_status read_code(struct class_reader *reader, void *target)
   return read_attributes(reader, known, sizeof known / sizeof known[0], target);
 }
 
-/* JVMS 4.7.6: the entry for the class itself has the modifiers that are written in the source. If that entry
+/* JVMS 4.7.6. The entry for the class itself has the modifiers that are written in the source. If this entry
  * has no outer class, the class is local or anonymous. Each member class has an entry whose outer class is
- * this class; compilers use for it the constant of the class itself. */
+ * this class. Compilers write this outer class by the same constant as this_class, so comparing the indexes
+ * of the constants is enough. */
 static enum jp_status read_inner_classes(struct class_reader *reader, void *target)
 {
   enum { VISIBLE_FLAGS = 0xFFFF & ~0x0020, ENTRY_BYTES = 8 };

@@ -33,8 +33,8 @@ enum modifiers_of { MODIFIERS_OF_CLASS, MODIFIERS_OF_FIELD, MODIFIERS_OF_METHOD,
 enum { MODIFIERS_TEXT_MAX = 128 };
 
 /* Writes access flags (JVMS tables 4.1-B, 4.5-A, 4.6-A) as java.lang.reflect.Modifier.toString does: "public
- * static final", NUL-terminated; "" if there is no modifier. Other flags (bridge, variable arity, ...) are
- * not written. */
+ * static final", NUL-terminated; "" if there is no modifier. Flags that are not modifiers (bridge, variable
+ * arity, ...) are left out. */
 void modifiers_format(uint16_t access, enum modifiers_of of, char out[MODIFIERS_TEXT_MAX]);
 
 struct class_parameter {

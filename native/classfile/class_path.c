@@ -50,7 +50,8 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* prefix is the wildcard without its star: "" or "lib/". Returns the number of jars. */
+/* Appends the jars of a wildcard. prefix is the wildcard without its star: "" or "lib/". Returns the number
+ * of jars. */
 static int append_jars(struct text prefix, struct buffer *out)
 {
   struct dirent **names = NULL;

@@ -29,7 +29,7 @@ struct open_jar {
   char *path;
   struct timespec changed;
   off_t size;
-  uint64_t used; /* the number of jar requests at its last use */
+  uint64_t used; /* the value of the counter of jar uses when this jar was last used */
 };
 
 struct class_source {
@@ -37,17 +37,17 @@ struct class_source {
   struct catalog_config config;
   struct jimage *jimage;    /* NULL: not open yet, or no JDK */
   size_t jdk_count;         /* of the image's classes that are listed */
-  bool is_listed;           /* the class path is */
-  bool has_parts;           /* one of the jars has */
+  bool is_listed;           /* the class path is listed in `order` and `classes` */
+  bool has_parts;           /* a jar of the class path has parts */
   unsigned feature_version; /* 0: not read yet */
   struct elements elements;
-  struct array order;   /* struct place, in the order of the class path; only existing ones */
+  struct array order;   /* struct place, in the order of the class path; only existing elements */
   struct array classes; /* struct jar_class, sorted by path, then by element */
   struct arena arena;   /* their paths */
   struct builder *warnings;
   struct open_jar open[OPEN_JARS];
   uint64_t uses;
-  struct buffer bytes; /* of a class of the JDK or of a folder */
+  struct buffer bytes; /* the bytes of a class of the JDK or of a folder */
 };
 
 struct place {
@@ -187,7 +187,7 @@ static enum jp_status list_class_path(struct class_source *source, struct jp_err
 
 /* ---- one class of the class path ---- */
 
-/* A jar that has changed since is opened again; a removed one has no classes. */
+/* A jar that has changed since it was opened is opened again. A removed jar has no classes. */
 static enum jp_status open_jar(struct class_source *source, const char *path, struct jar **jar,
                                struct jp_error *error)
 {
@@ -265,7 +265,8 @@ static enum jp_status read_folder_class(struct class_source *source, const char 
   return status;
 }
 
-/* JP_NOT_FOUND: also if the element is a jar with parts, whose classes may have the same names. */
+/* The result is JP_NOT_FOUND also if the element is a jar with parts, because another part may have a class
+ * of the same name. */
 static enum jp_status read_from_element(struct class_source *source, const char *element, struct text name,
                                         struct text path, struct arena *arena, struct class_file *file,
                                         struct jp_error *error)
@@ -332,7 +333,7 @@ static enum jp_status open_jimage(struct class_source *source, struct jp_error *
              : jimage_open(source->config.java_home, &source->jimage, error);
 }
 
-/* "com/example/A". False: no class can have this name. */
+/* Writes the path of a class: "com/example/A". False: no class can have this name. */
 static bool write_path(struct text name, char *path)
 {
   if (name.len == 0 || name.len >= NAME_MAX_BYTES || memchr(name.data, '/', name.len) != NULL ||

@@ -1,9 +1,9 @@
 #ifndef JPEER_CLASSFILE_CLASS_SOURCE_H
 #define JPEER_CLASSFILE_CLASS_SOURCE_H
 /*
- * Finds the file of one class in the JDK and on a class path, and the names of all classes, without reading any other
- * class file. It caches the elements of the class path and the names in the jars. One thread at a time,
- * except for class_source_each. Used only by the catalog.
+ * Finds the file of one class in the JDK and on a class path without reading other class files. Also lists
+ * the names of all classes without reading a class file. It caches the elements of the class path and the
+ * names in the jars. One thread at a time, except for class_source_each. Used only by the catalog.
  */
 #include "classfile/catalog.h"
 #include "classfile/class_file.h"
@@ -18,10 +18,11 @@ struct class_source *class_source_retain(struct class_source *source);
 void class_source_destroy(struct class_source *source);
 
 /*
- * Reads the class of this binary name with dots into *file, which borrows from the source, valid until the next call,
- * and from the arena. element: the jar or folder of the class path that has the class, so that no other is opened; NULL:
- * unknown. A class that is not there is searched on the whole class path. JP_NOT_FOUND: none; the error is not set. JP_LIMIT: the class path has jars with parts (struct
- * catalog_part), and the JDK has no such class: only the whole catalog can find it. JP_NO_MEMORY, JP_IO.
+ * Reads the class of this binary name with dots into *file. *file borrows from the arena, and from the source
+ * until the next call. element: the jar or folder of the class path that is searched first; NULL: unknown. If
+ * the class is not there, the whole class path is searched. JP_NOT_FOUND: the class does not exist; the error
+ * is not set. JP_LIMIT: only the whole catalog can find the class, because the JDK does not have it and the
+ * class path has jars with parts (struct catalog_part). JP_NO_MEMORY, JP_IO.
  */
 enum jp_status class_source_read(struct class_source *source, struct text name, const char *element,
                                  struct arena *arena, struct class_file *file, enum catalog_origin *origin,

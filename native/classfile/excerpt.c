@@ -122,9 +122,12 @@ static enum jp_status make_source(struct excerpts *excerpts, struct jp_error *er
 /* A class that is to be read. */
 struct wanted {
   struct text name;
-  const char *element; /* where the class is, or the class that names it; NULL: unknown */
-  bool is_asked_for;   /* not only as a superclass, interface or type */
-  bool is_type;        /* only as a type, or above one: the types of its members do not matter */
+  const char *element; /* the jar or folder that has the class, or the class that refers to it; NULL:
+                        * unknown */
+  bool is_asked_for;   /* the caller has named the class: it is not only a superclass, an interface or a type
+                        * of another class */
+  bool is_type;        /* the class is only a type of a member, or a supertype of such a type: the types of
+                        * its own members are not needed */
 };
 
 struct reading {
@@ -133,7 +136,8 @@ struct reading {
   enum catalog_extent extent;
   struct array wanted; /* struct wanted */
   struct hash_index
-      indexes;        /* in wanted, by the hash of the name; the first of classes that are read again */
+      indexes;        /* indexes of `wanted` by the hash of the name; of a class that is read twice, the index
+                       * of the first entry */
   struct arena arena; /* the names */
   struct arena file_arena;
   struct jp_error *error;
@@ -150,8 +154,8 @@ static enum jp_status add_wanted(struct reading *reading, struct wanted wanted)
   return JP_OK;
 }
 
-/* Adds a class to `wanted`. If the class was wanted only as a type before, it may have been read already, and
- * is read again for the types of its members. */
+/* Adds a class to `wanted`. A class that was wanted only as a type may have been read already. It is then
+ * read again, because now the types of its members are needed. */
 static enum jp_status want(struct reading *reading, struct wanted wanted)
 {
   uint32_t hash = (uint32_t)text_hash(wanted.name);
@@ -233,7 +237,8 @@ static enum jp_status want_types_of_members(struct reading *reading, const struc
 static enum jp_status want_related(struct reading *reading, const struct class_file *file, struct wanted of)
 {
   enum jp_status status = JP_OK;
-  /* Of a member class only the name and the flags are asked for. Its supertypes may be in any other jar. */
+  /* Only the name and the flags of a member class are needed. Its supertypes are not read, because they may
+   * be in any jar. */
   if (reading->extent == CATALOG_NESTED && of.is_type)
     return JP_OK;
   if (file->superclass.len > 0)

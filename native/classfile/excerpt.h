@@ -12,8 +12,9 @@ void excerpts_destroy(struct excerpts *excerpts); /* NULL is fine */
 /* Frees the kept excerpts. Excerpts that are still held remain valid. */
 void excerpts_forget(struct excerpts *excerpts);
 
-/* Finds or reads an excerpt (catalog_excerpt_open_from). JP_LIMIT: only the whole catalog has the classes, or it is better to read it.
- * JP_NO_MEMORY, JP_IO, JP_NOT_FOUND (the JDK's image cannot be used). Any thread. */
+/* Finds or reads an excerpt (catalog_excerpt_open_from). JP_LIMIT: only the whole catalog has the classes, or
+ * reading the whole catalog is faster. JP_NO_MEMORY, JP_IO, JP_NOT_FOUND (the JDK's image cannot be used).
+ * Any thread. */
 enum jp_status excerpts_open(struct excerpts *excerpts, const struct text *names, const char *const *elements,
                              size_t count, enum catalog_extent extent, struct catalog_excerpt **excerpt,
                              struct jp_error *error) JP_MUST_CHECK;

@@ -49,7 +49,7 @@ static enum jp_status fail_to_open(struct folder *folder)
   return JP_OK;
 }
 
-/* The whole file into *bytes. JP_NOT_FOUND: it cannot be read. */
+/* Reads the whole file into *bytes. JP_NOT_FOUND: the file cannot be read. */
 static enum jp_status read_whole(int fd, size_t size, struct buffer *bytes)
 {
   buffer_clear(bytes);

@@ -38,8 +38,8 @@ struct jar {
   struct arena arena;
   struct array entries;                         /* struct jar_entry */
   bool is_sorted;                               /* jar_sort has sorted the entries */
-  struct buffer bytes;                          /* of the current entry */
-  struct buffer packed;                         /* the same text as in the jar */
+  struct buffer bytes;                          /* of the current entry, unpacked */
+  struct buffer packed;                         /* the same entry, compressed as in the jar */
   struct libdeflate_decompressor *decompressor; /* NULL: not needed yet */
   struct jp_error *error;
 };
@@ -113,7 +113,7 @@ static struct text entry_name(const struct jar *jar, size_t index)
   return name == NULL ? TEXT("") : text_of(name);
 }
 
-/* unpack_entry of a jar that is read by its directory. */
+/* unpack_entry for a jar that is read by its directory (classfile/jar_directory.h). */
 static enum jp_status read_by_directory(struct jar *jar, size_t index, size_t size_max, size_t *size)
 {
   const struct jar_item *item = jar_directory_item(jar->directory, index);
@@ -129,9 +129,9 @@ static enum jp_status read_by_directory(struct jar *jar, size_t index, size_t si
   return status;
 }
 
-/* Unpacks an entry into jar->bytes. Deflated entries, which are nearly all entries of a jar, are unpacked by
- * libdeflate: with zlib, which libzip uses, unpacking took half of a scan's time. JP_INVALID: leave the entry
- * out; the log says why. The directory's size is not trusted, but bounds the bytes to read. */
+/* Unpacks an entry into jar->bytes. A deflated entry is unpacked by libdeflate: nearly all entries are deflated,
+ * and libzip, which uses zlib, needed half of a scan's time to unpack them. JP_INVALID: the entry must be left
+ * out, and the log says why. The size in the directory is not trusted, but it limits how many bytes are read. */
 static enum jp_status unpack_entry(struct jar *jar, uint64_t index, size_t size_max, size_t *size)
 {
   if (jar->directory != NULL)

@@ -37,10 +37,11 @@ enum {
   FLAG_ENCRYPTED = 1,
   METHOD_STORED = 0,
   METHOD_DEFLATED = 8,
-  PACKED_EXCESS_MAX = 64 * 1024, /* by which a deflated entry may be larger than its unpacked size */
+  PACKED_EXCESS_MAX = 64 * 1024, /* a deflated entry may be larger than its unpacked size by this number of
+                                  * bytes */
   DIRECTORY_BYTES_MAX = 64 * 1024 * 1024
 };
-#define IN_64_BITS UINT32_MAX /* a field whose value is in a 64-bit one */
+#define IN_64_BITS UINT32_MAX /* a field with this value means that the real value is in a 64-bit field */
 
 struct jar_directory {
   int fd;

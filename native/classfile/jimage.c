@@ -45,8 +45,8 @@ struct jimage {
 /* The image's functions take a version, and ignore it. */
 static const char any_version[] = "9";
 
-/* libjimage.so names libjvm.so as a dependency without its path, so libjvm.so has to be loaded first, as in the peer.
- * Loading it elsewhere starts no JVM; it cannot be unloaded. */
+/* libjimage.so depends on libjvm.so and does not name its path, so libjvm.so must be loaded first. In the
+ * peer this has happened already. Loading libjvm.so starts no JVM, but the library cannot be unloaded. */
 static void load_jvm_library(struct jimage *jimage, const char *java_home)
 {
   void *present = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
@@ -88,8 +88,8 @@ static enum jp_status load_library(struct jimage *jimage, const char *java_home,
   return JP_OK;
 }
 
-/* "package/name.class", NUL-terminated; data NULL: no memory. A JDK has 27,000 of them, for which printf would be too
- * slow. */
+/* Makes "package/name.class", NUL-terminated; data NULL: no memory. printf would be too slow for the 27,000
+ * classes of a JDK. */
 static struct text join_path(struct arena *arena, struct text package, struct text name)
 {
   static const char end[] = ".class";

@@ -38,8 +38,9 @@ enum jp_status jimage_find(struct jimage *jimage, struct text path, struct buffe
 /* Receives a class's binary name with dots; returning false ends the visit. */
 typedef bool jimage_name_visitor(struct text name, void *context);
 
-/* Visits the names of the classes in the modules java.* and jdk.* of the image, which are the JDK's: an image may
- * have an application's modules, too. Keeps no list and reads no class file. */
+/* Visits the names of the JDK's classes: the classes in the modules java.* and jdk.* of the image. Other
+ * modules are skipped, because an image may also have an application's modules. Keeps no list and reads no
+ * class file. */
 void jimage_visit_names(const struct jimage *jimage, jimage_name_visitor *visitor, void *context);
 
 /* The JDK's feature version (17 of "17.0.21") from the file `release` in java_home; 0: unknown. */

@@ -14,8 +14,8 @@ struct manifest {
 bool manifest_parse(struct text bytes, struct arena *arena, struct manifest *manifest);
 
 /* Removes the next URL from *class_path and resolves it against the jar's folder: it decodes "%20" and the
- * like and drops a leading "file:". False: no entry is left. *path is in the arena and NUL-terminated; data
- * NULL: another kind of URL, or no memory. */
+ * like and drops a leading "file:". False: no entry is left. *path is in the arena and NUL-terminated; *path
+ * has the data NULL if the URL is of another kind, or memory is short. */
 bool manifest_next_path(struct text *class_path, const char *jar, struct arena *arena, struct text *path);
 
 #endif

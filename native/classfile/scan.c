@@ -49,7 +49,7 @@ struct scan {
   /* guarded by the lock */
   struct elements elements; /* used by the thread that merges */
   struct item *first;       /* the first item that is not merged yet; NULL: all items are merged */
-  size_t ahead;             /* items being read or read, and not merged */
+  size_t ahead;             /* the number of items that were started and are not merged yet */
   bool is_merging;
   enum jp_status status; /* of the first item, in the order of merging, that failed */
   struct jp_error error;
@@ -148,8 +148,9 @@ static struct item *start_item(struct scan *scan)
 
 /* ---- merging ---- */
 
-/* A file that occurs earlier in the class path is not merged again. This is checked only here, because
- * earlier elements may have been inserted since the file was read. *is_jar: more elements may follow it. */
+/* Merges an item, unless its file occurs earlier in the class path. This is checked only here, because
+ * earlier elements may have been inserted since the file was read. *is_jar: the manifest of the file may add
+ * elements. */
 static enum jp_status merge_item(struct scan *scan, struct item *item, bool *is_jar)
 {
   enum element_kind kind = ELEMENT_NONE;

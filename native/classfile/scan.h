@@ -1,9 +1,9 @@
 #ifndef JPEER_CLASSFILE_SCAN_H
 #define JPEER_CLASSFILE_SCAN_H
 /*
- * Reads all classes of a JDK and of a class path into a builder, on all processors of the process: one thread reads
- * each jar, folder or part of the JDK's image into its own builder. These are merged in the order of the class path,
- * so the result is the same for any number of threads. Used only by catalog.c.
+ * Reads all classes of a JDK and of a class path into a builder, on all processors of the process: one thread
+ * reads each jar, folder or part of the JDK's image into its own builder. The builders are merged in the
+ * order of the class path, so the result is the same for any number of threads. Used only by catalog.c.
  */
 #include "classfile/builder.h"
 
@@ -12,7 +12,7 @@
 struct scan_config {
   struct catalog_config catalog;
   unsigned threads; /* including the caller's; 0: one for each processor */
-  /* the scan ends soon after *stop becomes true; NULL: the scan is never stopped */
+  /* the scan ends soon after *is_stopped becomes true; NULL: the scan is never stopped */
   const atomic_bool *is_stopped;
 };
 

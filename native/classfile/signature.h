@@ -14,8 +14,8 @@ bool descriptor_check_method(struct text descriptor, uint8_t *parameter_count);
 /* The part from '(' to ')', which decides about overriding. The descriptor must be valid. */
 struct text descriptor_parameters(struct text descriptor);
 
-/* Both read one type ('V' too) from *rest and append its source form if out is not NULL. False: it is malformed; the
- * caller removes the appended part. */
+/* Both functions read one type, or 'V', from *rest, and append its source form if out is not NULL. False: the
+ * type is malformed, and the caller must remove what was appended. */
 bool descriptor_read_type(struct text *rest, struct buffer *out);
 bool signature_read_type(struct text *rest, struct buffer *out);
 /* Moves past the method's type parameters and the '('. False: malformed. */
@@ -37,11 +37,12 @@ struct text signature_argument_type(struct text argument);
 
 /*
  * Reads the types of a method's parameters in their order: from the signature if it has them, otherwise from
- * the descriptor. javac leaves the parameters that it adds to a constructor itself, which come first, out of
- * the signature (JVMS 4.7.9.1: the two need not agree).
+ * the descriptor. The two may differ (JVMS 4.7.9.1): javac adds parameters at the beginning of some
+ * constructors, and leaves them out of the signature.
  */
 struct method_types {
-  struct text descriptor; /* the unread rest of each; after the last parameter both begin with ')' */
+  struct text descriptor; /* the unread rest of the descriptor and of the signature; after the last parameter
+                           * both begin with ')' */
   struct text signature;
   unsigned without_signature; /* parameters before the first of the signature */
   bool has_signature;
@@ -50,7 +51,7 @@ struct method_types {
 /* descriptor must be valid and have `count` parameters; signature may be empty or malformed. */
 void method_types_open(struct method_types *types, struct text descriptor, struct text signature,
                        unsigned count, bool is_constructor);
-/* The next parameter's type, as written; its source form is appended if out is not NULL. data NULL: no
+/* Returns the next parameter's type as written, and appends its source form if out is not NULL. data NULL: no
  * parameter is left. */
 struct text method_types_next(struct method_types *types, struct buffer *out);
 

@@ -7,7 +7,7 @@
 
 struct string_pool {
   struct array bytes;    /* char */
-  struct array offsets;  /* uint32_t: where text i starts; one more at the end */
+  struct array offsets;  /* uint32_t: the start of each text, and at last the end of the last text */
   struct hash_index ids; /* by hash_of */
 };
 

@@ -74,7 +74,7 @@ char *argument_file_next(char **rest, char *end)
     else
       *out++ = c;
   }
-  /* The divider is skipped before the NUL is written, because the NUL may overwrite it. */
+  /* Skips the divider before it writes the NUL, because the NUL may overwrite the divider. */
   if (at < end && *at == '#')
     at = skip_comment(at, end);
   *rest = at < end ? at + 1 : end;

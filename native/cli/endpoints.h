@@ -28,13 +28,14 @@ option_reader endpoints_read_zmq;
 
 /* What guards the addresses of an option. */
 struct endpoint_guard {
-  bool is_insecure;       /* --insecure-listen: nothing needs to */
+  bool is_insecure;       /* --insecure-listen: any address is allowed without a guard */
   bool has_principals;    /* --principals */
   bool is_encrypted;      /* TLS for WebSocket and HTTP, CURVE for ZeroMQ */
   const char *encryption; /* the option that encrypts; NULL: there is none */
 };
 
-/* JP_INVALID: a host is no loopback address, and not all that it needs is given: principals and encryption. */
+/* Checks that each host is a loopback address, unless the guard has principals and encryption, or
+ * is_insecure. JP_INVALID: the text says what is missing. */
 enum jp_status endpoints_check(const char *option, const struct run_endpoints *endpoints,
                                const struct endpoint_guard *guard, struct jp_error *error) JP_MUST_CHECK;
 /* The host of an address that is neither a loopback address nor a Unix socket; NULL: there is none. */

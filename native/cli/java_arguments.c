@@ -14,13 +14,13 @@ static const char variable_name[] = "JDK_JAVA_OPTIONS";
 /*
  * The meaning of the next word. Two functions make the transitions: note_option and read_word.
  *
- * | state           | what holds                                             | who leaves it, on what         |
+ * | state           | meaning                                                | what ends it                   |
  * | NEXT_OPTION     | the next word is an option, an @FILE or the main class | an option that takes a value;  |
  * |                 |                                                        | the end of the options         |
  * | NEXT_VALUE      | the next word is the value of an option                | that value                     |
  * | NEXT_LAST_VALUE | the next word is the value of an option that ends the  | that value                     |
  * |                 | options: -jar FILE                                     |                                |
- * | NEXT_ARGUMENT   | the words that follow belong to the application, even  | nobody                         |
+ * | NEXT_ARGUMENT   | the words that follow belong to the application, even  | nothing                        |
  * |                 | @FILEs                                                 |                                |
  */
 enum next_word {

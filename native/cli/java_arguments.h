@@ -1,8 +1,8 @@
 #ifndef JPEER_CLI_JAVA_ARGUMENTS_H
 #define JPEER_CLI_JAVA_ARGUMENTS_H
 /*
- * Expands the arguments of `jpeer run` as the `java` command does: it puts the arguments in JDK_JAVA_OPTIONS
- * first, and replaces each @FILE before the main class by the arguments in the file. Main's thread.
+ * Expands the arguments of `jpeer run` as the `java` command does. The arguments in JDK_JAVA_OPTIONS come
+ * first. Each @FILE before the main class is replaced by the arguments in the file. Main's thread.
  */
 #include "base/arena.h"
 #include "base/status.h"

@@ -24,7 +24,7 @@ struct java_option {
   enum effect effect;
   bool is_prefix;   /* the name is a prefix of the option: -Xmx1g */
   bool is_for_line; /* not accepted in JDK_JAVA_OPTIONS */
-  bool ends;        /* the arguments after it belong to the application */
+  bool ends;        /* the arguments after the option belong to the application */
 };
 
 /* ---- the table ---- */
@@ -185,7 +185,7 @@ static enum jp_status apply_option(const struct java_option *option, const char 
                      OPTION_SHOWN(value));
     options->main_module = value;
     break;
-  case SHOW_ONLY: /* of several such options java runs with the first */
+  case SHOW_ONLY: /* if there are several such options, java runs with the first */
     if (options->show == NULL) {
       options->show = option->name;
       options->show_value = value;

@@ -1,8 +1,9 @@
 #ifndef JPEER_CLI_JAVA_OPTIONS_H
 #define JPEER_CLI_JAVA_OPTIONS_H
 /*
- * Reads the options of the `java` command ("The java Command" in the JDK's tool specifications): most go to the JVM,
- * some are for the launcher. Pure functions, main's thread.
+ * Reads the options of the `java` command ("The java Command" in the JDK's tool specifications). Most of them
+ * are passed to the JVM; the others are options of the launcher itself, such as -cp and -version. Pure
+ * functions, main's thread.
  */
 #include "cli/run_options.h"
 

@@ -94,7 +94,7 @@ static struct text find_nearest(const struct catalog_tables *tables, struct text
 
 void near_class_suggest(const char *class_path, const char *name, struct jp_error *error)
 {
-  /* The JDK's classes are left out: nobody means one of them as a main class, and reading them takes long. */
+  /* The JDK's classes are left out, because no user wants to run one of them, and reading them takes long. */
   const struct catalog_config config = {.class_path = class_path};
   struct catalog *catalog = NULL;
   const struct catalog_tables *tables;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whoever sets them gives the JVM options: debuggers and agents, too. */
+/* Whoever sets these variables can give the JVM any option, including debuggers and agents. */
 #define JVM_VARIABLES "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"
 
 static void set_defaults(struct run_options *options)
@@ -50,7 +50,7 @@ struct run_words {
   const char *(*variable)(const char *name); /* the parameter of run_options_read */
 };
 
-/* Chooses what is run. What the command line names replaces what the environment names. */
+/* Chooses the application to run. An application on the command line replaces one in the environment. */
 static enum jp_status choose_application(struct run_options *options, const struct run_words *words,
                                          bool has_class, struct jp_error *error)
 {
@@ -133,7 +133,8 @@ static enum jp_status check_limits(const struct net_config *net, struct jp_error
   return JP_OK;
 }
 
-/* judges_certificates: something else than an authority judges certificates of clients, so that they need none. */
+/* judges_certificates: the certificates of clients are judged by the principals file, so that no authority is
+ * needed for them. */
 static enum jp_status check_tls(const struct tls_files *tls, bool has_ports, bool judges_certificates,
                                 struct jp_error *error)
 {
@@ -159,7 +160,8 @@ static enum jp_status check_tls(const struct tls_files *tls, bool has_ports, boo
   return JP_OK;
 }
 
-/* Each client of CURVE shows a key, and makes one itself: without a list of keys, all of them would be the owner. */
+/* With CURVE each client may make its own key. Without a list of allowed keys, every client would count as
+ * the owner. */
 static enum jp_status check_curve(bool has_ports, bool has_principals, struct jp_error *error)
 {
   if (!has_ports)
@@ -205,7 +207,7 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
 {
   static const size_t standard_input_max = (size_t)256 << 20;
   struct net_config *net = &options->net;
-  /* the total has room for this many messages of the greatest length, because one client may use a quarter of
+  /* the total must have room for this many of the longest messages, because one client may use a quarter of
    * the total (net/admission/input_budget.h) */
   enum { MESSAGES = 4 };
   bool has_principals = options->principals_file != NULL;
@@ -325,7 +327,7 @@ enum jp_status run_options_read(char *const *args, size_t arg_count,
 {
   const char *java_variable = variable != NULL ? variable("JDK_JAVA_OPTIONS") : NULL;
   if (java_variable != NULL) {
-    /* Whether JDK_JAVA_OPTIONS counts is known after the other options have been read. */
+    /* JDK_JAVA_OPTIONS can be read only after the other options, because these say whether it counts. */
     struct jp_error unused;
     enum jp_status status = read_options(args, arg_count, variable, NULL, options, &unused);
     if (options->jvm_env == JVM_ENV_IGNORE)
@@ -404,7 +406,8 @@ static void log_missing_entries(const char *path, const char *what)
   struct text entry;
   while (class_path_next(&rest, &entry)) {
     struct text path_name = entry;
-    (void)class_path_is_wildcard(entry, &path_name); /* of a wildcard only the folder has to exist */
+    (void)class_path_is_wildcard(entry, &path_name); /* if the entry is a wildcard, only the folder has to
+                                                      * exist */
     char *name = strndup(path_name.data, path_name.len);
     if (name != NULL && path_name.len > 0 && access(name, F_OK) != 0)
       log_warn("the %s names %.*s, which does not exist", what, TEXT_ARGS(entry));

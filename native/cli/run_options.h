@@ -61,7 +61,8 @@ struct run_options {
   struct rpc_limits limits;             /* without the first refs */
   size_t first_ref;                     /* 0: at random */
   struct option_list thread_affinities; /* NAME=CLASS.MEMBER */
-  struct jvm_executor *executors;       /* these and the executor of fx_thread are in the arena below */
+  struct jvm_executor *executors;       /* these executors, and the executor of fx_thread, are in the arena
+                                         * below */
   size_t executor_count;
 
   /* policy */
@@ -97,15 +98,16 @@ struct run_options {
   struct arena arena; /* owns joined texts and texts from files */
 };
 
-/* Sets the defaults and reads the arguments after `run` and the environment (for variable see
- * base/options.h). JP_INVALID: a usage error in one line. If help or version is set, nothing else was
+/* Sets the defaults and reads the arguments after `run` and the environment (base/options.h explains the
+ * parameter `variable`). JP_INVALID: a usage error in one line. If help or version is set, nothing else was
  * checked. Caller calls run_options_fini in any case. */
 enum jp_status run_options_read(char *const *args, size_t arg_count,
                                 const char *(*variable)(const char *name), struct run_options *options,
                                 struct jp_error *error) JP_MUST_CHECK;
 void run_options_fini(struct run_options *options);
 
-/* Removes the variables that --jvm-env ignore names. Before any thread is made. */
+/* With `--jvm-env ignore`, unsets the variables of the environment that give the JVM options. Call it before
+ * any thread is made. */
 void run_options_set_environment(const struct run_options *options);
 /* Prints java's line about JDK_JAVA_OPTIONS. */
 void run_options_print_variable(const struct run_options *options);

@@ -83,7 +83,7 @@ static enum jp_status load_policy(struct run *run, struct jp_error *error)
 
 /* ---- principals ---- */
 
-/* principals_config.check_allow; also when the file is loaded again. */
+/* The function principals_config.check_allow. It is also called when the file is loaded again. */
 static enum jp_status check_allow(void *context, const char *patterns, const char *name,
                                   struct jp_error *error)
 {
@@ -158,7 +158,7 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
       .executors = options->executors,
       .executor_count = options->executor_count,
   };
-  /* Random, so that a ref of an earlier process almost certainly names no object. */
+  /* The first ref is random, so that a ref from an earlier process almost certainly names no object. */
   config.limits.first_ref_min = options->first_ref > 0 ? (uint32_t)options->first_ref : 1;
   config.limits.first_ref_max = options->first_ref > 0 ? (uint32_t)options->first_ref
                                 : options->compat_pal  ? 1
@@ -258,8 +258,8 @@ static void end_process(void *context, int status)
   log_finish(LOG_FINISH_MS);
 }
 
-/* The java command expands wildcards, the JVM does not. For the JVM an empty path means the current
- * folder, too; a module without a class path gets none. */
+/* Wildcards are expanded here as by the java command, because the JVM does not expand them. For the JVM, too,
+ * an empty path means the current folder. A module without a class path gets no class path. */
 static enum jp_status expand_class_path(struct run *run, struct buffer *class_path, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
@@ -321,7 +321,7 @@ static void announce_policy(const struct run *run)
     log_warn("neither --json-rpc nor --zmq-rpc is given: nothing can call this peer");
 }
 
-/* A peer without the file runs all the same. */
+/* If the file cannot be made, the peer runs without it. */
 static void choose_presence(struct run *run)
 {
   char folder[PATH_MAX];
@@ -419,7 +419,7 @@ static int run_peer(struct run *run, struct jp_error *error)
   run->options.net.metrics = endpoints_for_net(&run->options.metrics);
   if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK)
     return EXIT_RUN_TIME;
-  /* Now, because a reload notifies the server and the peer. */
+  /* The watch is started now, because a reload notifies the server and the peer, which must exist. */
   if (run->principals != NULL &&
       principals_watch_start(run->principals, options->policy_watch_ms, error) != JP_OK)
     return EXIT_RUN_TIME;

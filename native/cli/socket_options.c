@@ -119,7 +119,8 @@ static const unsigned *find_shared(const struct run_accounts *accounts, enum uni
   return NULL;
 }
 
-/* An account that the system reports for all those that the user namespace lacks would admit them all. */
+/* The system reports one number for all accounts that the user namespace lacks. Allowing this number would
+ * admit all of them. */
 static enum jp_status check_namespace(const struct socket_options *options, struct jp_error *error)
 {
   const unsigned own = geteuid();

@@ -1,9 +1,9 @@
 #ifndef JPEER_CLI_SOCKET_OPTIONS_H
 #define JPEER_CLI_SOCKET_OPTIONS_H
 /*
- * --socket-mode, --socket-group, --allow-user and --allow-group: which users of the machine may use the peer's Unix
- * sockets. Users and groups are names, which are looked up when the option is read, or numbers, which need no name. Main's
- * thread.
+ * --socket-mode, --socket-group, --allow-user and --allow-group: which users of the machine may use the
+ * peer's Unix sockets. A user or a group is a name, which is looked up when the option is read, or a number,
+ * which need not have a name. Main's thread.
  */
 #include "base/options.h"
 #include "net/server.h"
@@ -34,8 +34,9 @@ struct socket_options {
   mode_t mode; /* 0: not given */
 };
 
-/* Sets net->socket_access and net->admission. JP_INVALID: the options do not fit together, there is no Unix socket
- * (has_sockets), or principals say who may come in (has_principals): then everyone may connect, and is judged. */
+/* Sets net->socket_access and net->admission. JP_INVALID: the options contradict each other, or there is no
+ * Unix socket (has_sockets), or the peer has principals (has_principals). With principals everyone may
+ * connect, and the principals decide who is admitted. */
 enum jp_status socket_options_settle(const struct socket_options *options, bool has_sockets,
                                      bool has_principals, struct net_config *net,
                                      struct jp_error *error) JP_MUST_CHECK;

@@ -70,7 +70,7 @@ static enum jp_status read_arguments(char *const *args, size_t arg_count, struct
   return *name != NULL ? JP_OK : jp_fail(error, JP_INVALID, "new takes NAME (jpeer token --help)");
 }
 
-/* Not by stdio, whose buffer would keep the token. */
+/* Prints without stdio, because stdio's buffer would keep the token. */
 static enum jp_status print_token(const char *token, const char *hash, struct jp_error *error)
 {
   char lines[PRINCIPAL_TOKEN_LENGTH + PRINCIPAL_HASH_LENGTH + 3];
@@ -86,7 +86,8 @@ static enum jp_status print_token(const char *token, const char *hash, struct jp
   return status;
 }
 
-/* The token is printed last, so that none is printed whose hash is listed nowhere. */
+/* The token is printed only after its hash was written to the file. Otherwise a printed token might not be
+ * valid. */
 static enum jp_status make_token(const struct token_options *options, const char *name,
                                  struct jp_error *error)
 {

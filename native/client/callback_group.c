@@ -147,7 +147,7 @@ void callback_group_connect(struct callback_group *group)
 
 /* ---- the table ---- */
 
-/* Ids count up, so they need no hash. */
+/* Returns the place of an id in the table. Ids count up, so they are spread well without a hash. */
 static struct jp_callback **find_place(const struct callback_group *group, int64_t id)
 {
   return &group->places[(size_t)id & (group->capacity - 1)];

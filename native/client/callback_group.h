@@ -16,13 +16,13 @@
 /*
  * Who holds a callback. Under the lock of its group.
  *
- * | state             | what holds                                                      | who leaves it, on what |
+ * | state             | meaning                                                         | what ends it           |
  * | CALLBACK_HELD     | the program holds the callback: holds > 0                       | the last release       |
  * | CALLBACK_RELEASED | Java, calls, chains or messages hold it (given, users, awaited) | jp_callback_keep,      |
  * |                   |                                                                 | jp_answer_keep_        |
  * |                   |                                                                 | callback; the last     |
  * |                   |                                                                 | holder's release       |
- * | CALLBACK_ENDED    | nobody holds it: it is in callbacks->ended, and then freed      | nobody                 |
+ * | CALLBACK_ENDED    | nobody holds it: it is in callbacks->ended, and then freed      | nothing                |
  */
 enum callback_state {
   CALLBACK_HELD,     /* the program holds the callback */
@@ -86,10 +86,10 @@ struct callback_group {
   uint64_t number;    /* the peer's number for the clients; 0: unknown */
   size_t connections; /* open connections of the clients */
 
-  /* The name of the process for the peer: `name`, and a random generation. The generation changes when the
-   * first connection opens. The reason is that the peer may notice late that the previous last connection has
-   * ended. Until then it keeps the callback counts of that process, which a new connection must not join.
-   * Constant while there are connections. */
+  /* The name of the process for the peer: `name`, and a random generation. The generation changes when a
+   * first connection opens after there was none. The peer may notice late that the last connection has ended,
+   * and until then it keeps the callback counts of that process. A new generation is another process for the
+   * peer, so these counts are not mixed with the new ones. Constant while there are connections. */
   char process[PROCESS_LENGTH_MAX + 1];
 };
 

@@ -16,12 +16,14 @@
 /* Where the id of a request is inserted into a step's text. */
 struct chain_hole {
   size_t at;        /* in chain->text */
-  struct text name; /* the step whose id it is, in the arena; absent: the step itself */
+  struct text name; /* the name of the step whose id is inserted, in the arena; absent: the id of the step
+                     * itself */
 };
 
 struct chain_step {
   struct text name;  /* in the arena; absent: the step has no name */
-  bool has_result;   /* its answer has its result; otherwise its object ends with the batch */
+  bool has_result;   /* the answer contains the step's result; otherwise the object of the result ends with
+                      * the batch */
   const char *type;  /* the class of its object, in the arena; NULL: unknown */
   struct text what;  /* "java.util.ArrayList.add", for error texts; in the arena */
   size_t first_hole; /* index in chain->holes */
@@ -119,7 +121,7 @@ void jp_chain_destroy(struct jp_chain *chain)
   free(chain);
 }
 
-/* ---- faults; a NULL chain means that there was no memory for it ---- */
+/* ---- faults; the chain is NULL if there was no memory for it ---- */
 
 static bool is_valid(const struct jp_chain *chain)
 {

@@ -1,6 +1,7 @@
 /*
  * The program's objects that Java can hold (docs/internals/client-library.md, "Callbacks in the client
- * library"): who holds each, the calls that Java makes, and which thread runs each call.
+ * library"): this file knows who holds each object, the calls that Java makes, and which thread runs each
+ * call.
  *
  * The client's lock guards all of it, with three exceptions: the constant members of a callback, the members
  * of a call that belong to the thread that runs the call, and the members guarded by the lock of a group
@@ -17,16 +18,17 @@
 
 enum { FREE_CALLS_MAX = 512 };
 
-/* Error codes of refusals: the callback does not exist; a failure that the message did not cause. */
+/* Error codes for refused calls. UNKNOWN: the callback does not exist any more. CALLBACK_FAILED: the call is
+ * correct, but the client cannot answer it. */
 enum { UNKNOWN = -32602, CALLBACK_FAILED = -32000 };
 
-/* A function needs some stack of its own: Python about 4 KiB before it runs any code of the program. */
+/* A function needs some stack itself. Python needs about 4 KiB before it runs any code of the program. */
 enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
 
 /*
  * A call from Java. Under the client's lock.
  *
- * | state         | what holds                                                       | who leaves it, on what    |
+ * | state         | meaning                                                          | what ends it              |
  * | CALL_WAITING  | a thread runs it next, or it is in a list                        | the thread that runs or   |
  * |               |                                                                  | refuses it                |
  * | CALL_RUNNING  | the function runs on call->thread                                | the function: it answers, |
@@ -35,7 +37,7 @@ enum { NESTED_MAX = 1000, STACK_MIN = 112 * 1024 };
  * |               |                                                                  | an answer                 |
  * | CALL_ANSWERED | the function runs; the call is answered, or cannot be any more   | the function: it returns  |
  * | CALL_OPEN     | the function has returned; the program must answer               | the program's answer      |
- * | CALL_OVER     | it neither runs nor can be answered: who sets this state ends it | nobody                    |
+ * | CALL_OVER     | the function does not run, and the call cannot be answered       | nothing                   |
  */
 enum call_state {
   CALL_WAITING,  /* the call waits for a thread that runs it */
@@ -190,7 +192,8 @@ static struct message_callback form_of(const struct jp_callback *callback)
       .facts = callback->facts.len > 0 ? buffer_text(&callback->facts) : TEXT("")};
 }
 
-/* Arguments promise not to change the callback, but giving it is counted. */
+/* A struct jp_argument has a pointer to a constant callback, but sending the argument changes the callback's
+ * counts. */
 static struct jp_callback *callback_of(const struct jp_callback *callback)
 {
   return (struct jp_callback *)callback;
@@ -517,7 +520,7 @@ struct text callback_within(const struct jp_client *client)
   return call == NULL ? TEXT_ABSENT : text_of(call->texts.id);
 }
 
-/* Call while the call is open. failure NULL: value is the result. */
+/* Writes the answer. May be called only while the call is open. failure NULL: value is the result. */
 static enum jp_client_status write_answer(struct jp_callback_call *call, const struct jp_argument *value,
                                           const struct callback_failure *failure,
                                           struct jp_client_error *error)
@@ -539,7 +542,7 @@ static enum jp_client_status write_answer(struct jp_callback_call *call, const s
   return JP_CLIENT_OK;
 }
 
-/* If not even the refusal can be written, Java waits until its own timeout. */
+/* Answers a call with an error. If memory is too short even for this, Java waits until its own timeout. */
 static void refuse_call(struct jp_callback_call *call, int code, const char *why)
 {
   const struct callback_failure failure = {.code = code, .thrown = {.message = why}};
@@ -642,7 +645,8 @@ static void append_call(struct jp_callback_call **first, struct jp_callback_call
   *last = call;
 }
 
-/* The function of the call runs now, or never. */
+/* Counts a call as started. Call it when the call's function begins to run, or when it is clear that it will
+ * never run. */
 static void count_started(struct jp_callback_call *call)
 {
   struct client_callbacks *callbacks = &call->client->callbacks;
@@ -695,7 +699,8 @@ static struct jp_callback_call *remove_waiting(struct jp_client *client, const s
   return call;
 }
 
-/* A thread with its answer runs only the calls that arrived before the answer. */
+/* The number of the last call that the waiter may run. A thread whose answers have arrived runs only the
+ * calls that arrived before them. */
 static uint64_t last_call_for(const struct waiter *waiter)
 {
   return waiter->left > 0 ? UINT64_MAX : waiter->last_call;
@@ -1046,14 +1051,14 @@ static enum jp_client_status fail_closed(struct jp_client_error *error)
   return client_fail(error, JP_CLIENT_CLOSED, "the connection of the call has ended");
 }
 
-/* A thread that does not return to a wait waits here until the answer is sent. */
+/* Sends the answer. A thread that does not wait for an answer itself waits here until everything is sent. */
 static enum jp_client_status send_answer(struct jp_callback_call *call, struct jp_client_error *error)
 {
   struct jp_client *client = call->client;
   client_flush(client);
   if (client_is_open(client) && call->state == CALL_OVER)
     (void)!client_await_output(client, INT64_MAX,
-                               NULL); /* fails if the connection ends, which is checked next */
+                               NULL); /* this fails only if the connection ends, which the next line checks */
   return client_is_open(client) ? JP_CLIENT_OK : fail_closed(error);
 }
 

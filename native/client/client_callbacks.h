@@ -37,10 +37,10 @@ struct client_callbacks {
 
   struct callback_listener listener;
   uint64_t last_number; /* number of calls read so far */
-  /* Calls without a thread. Queued events of a busy callback are not in this list. */
+  /* The list of calls that no thread runs yet. Queued events of a busy callback are not in this list. */
   struct jp_callback_call *first;
   struct jp_callback_call *last;
-  size_t waiting; /* calls that have not started, and the size of their messages */
+  size_t waiting; /* the number of calls that have not started, and the total size of their messages */
   size_t waiting_size;
   struct jp_callback_call *running; /* of each thread the innermost call is first */
   struct waiter *requesters;        /* waiters whose requests are in flight, the oldest first */

@@ -5,8 +5,9 @@
 
 #include <stdbool.h>
 
-/* Copies the configuration of a program that may have been built with an earlier version of jpeer/client.h, whose struct
- * ended sooner. JP_CLIENT_INVALID, JP_CLIENT_UNSUPPORTED: its size is that of no version, or of a later one. */
+/* Copies the configuration of a program. The program may have been built with an earlier version of
+ * jpeer/client.h, in which the struct was shorter. JP_CLIENT_INVALID: no version has a struct of this size.
+ * JP_CLIENT_UNSUPPORTED: a later version has it. */
 enum jp_client_status client_copy_config(const struct jp_client_config *given,
                                          struct jp_client_config *config,
                                          struct jp_client_error *error) JP_CLIENT_MUST_CHECK;

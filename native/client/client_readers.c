@@ -291,7 +291,8 @@ static bool check_interrupt(struct jp_client *client, struct waiter *waiter)
   return is_over;
 }
 
-/* When the hook is asked next. Running calls does not delay this time. */
+/* Returns when the hook is asked next. This time is kept over the calls that the thread runs, so that they do
+ * not delay it. */
 static int64_t next_check_ns(struct jp_client *client, struct waiter *waiter)
 {
   if (client->interrupted == NULL)
@@ -395,7 +396,7 @@ void client_watch_connection(struct jp_client *client)
   struct client_loop *loop = &client->loop;
   if (loop->epoll_fd < 0 || !client_is_open(client))
     return;
-  if (client_has_input(client)) { /* the descriptor may not show it any more */
+  if (client_has_input(client)) { /* the connection's descriptor may no longer show this input */
     if (client->processors == 0)  /* otherwise the last of them finds the input */
       client_wake_loop(client);
     client_notify_leader(client);
@@ -494,8 +495,8 @@ bool client_is_processing(const struct jp_client *client)
   return client->has_processor && pthread_equal(client->processor, pthread_self());
 }
 
-/* The thread leads during that time: threads that begin to wait sleep, and a failing connection is not closed
- * until the poll ends. */
+/* Busy-polls inside jp_client_process. The thread counts as the leader during the poll, so threads that begin
+ * to wait sleep, and a connection that fails is closed only after the poll. */
 static bool poll_for_answers(struct jp_client *client)
 {
   struct waiter nobody = {.left = 1};
@@ -510,8 +511,8 @@ static bool poll_for_answers(struct jp_client *client)
   return found;
 }
 
-/* The lock is released while completions run. A leader and other processing threads may then sleep on the
- * connection's descriptor, so it must show new input. */
+/* Reads for all threads. Afterwards the lock is released while completions run. A leader and other threads in
+ * jp_client_process may then sleep on the connection's descriptor, so the descriptor must show new input. */
 static void read_for_all(struct jp_client *client)
 {
   client_read(client);

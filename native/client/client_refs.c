@@ -10,7 +10,8 @@ enum { FIRST_CAPACITY = 64 };
 
 /* ---- the table ---- */
 
-/* Numbers count up, but are hashed, because the peer chooses them. */
+/* The numbers of refs count up, but the peer chooses them. They are hashed so that a peer cannot make the
+ * table slow. */
 static size_t home_of(const struct ref_table *table, uint32_t number)
 {
   return (size_t)(number * 0x9E3779B97F4A7C15u >> 32) & (table->capacity - 1);

@@ -64,8 +64,9 @@ void ref_table_release(struct ref_table *table, struct jp_ref *ref);
 /* Removes at most `max` refs from the list of releases, oldest first, and from the table. Returns how many
  * were written to `releases`. */
 size_t ref_table_pop_releases(struct ref_table *table, struct message_release *releases, size_t max);
-/* The same as ref_table_pop_releases, but for all refs of the table. Refs with handles remain in the table,
- * with a sent count of 0. *from is 0 at the first call, and is where the next call continues. */
+/* The same as ref_table_pop_releases, for all refs of the table. Refs with handles remain in the table, with
+ * a sent count of 0. *from must be 0 at the first call; each call sets it to the place where the next call
+ * continues. */
 size_t ref_table_pop_sent_counts(struct ref_table *table, size_t *from, struct message_release *releases,
                                  size_t max);
 

@@ -190,7 +190,7 @@ static void write_suggestions(struct jp_json suggestions, char *out, size_t size
     char name[100];
     size_t name_length = jp_json_string(entry, name, sizeof name);
     has_next = jp_json_next(&cursor, NULL, &entry);
-    if (name_length >= sizeof name) /* not a string, or too long to help */
+    if (name_length >= sizeof name) /* the suggestion is not a string, or too long */
       continue;
     int written = snprintf(out + length, size - length, "%s%s",
                            length == 0 ? ": did you mean "
@@ -384,7 +384,8 @@ static enum jp_client_status remove_answered(struct jp_client *client, struct te
   return JP_CLIENT_OK;
 }
 
-/* The request decides how its answer is read, even if the answer looks usual. */
+/* True if the message can be read as a usual answer of its request. The form of an answer depends on the
+ * request, so an answer that looks usual may still need to be read in another form. */
 static bool is_usual(const struct jp_client *client, struct text message, struct usual_answer *usual,
                      struct pending_request **request)
 {
@@ -594,7 +595,7 @@ static void write_releases(struct jp_client *client, const struct message_releas
         releases, count, client_name_in_messages(client), within,
         client_names_epoch_in_messages(client) ? ref_table_epoch(&client->refs) : EPOCH_UNKNOWN, out);
   }
-  if (out->failed) /* the refs remain in the peer until the session ends, because memory is short */
+  if (out->failed) /* memory is short: the refs remain in the peer until the session ends */
     client->kind->discard(client->transport);
   else
     client_end_message(client, client->options.binary);
@@ -654,7 +655,8 @@ void client_write_all_releases(struct jp_client *client)
 
 /* ---- tokens ---- */
 
-/* Reads the token of the request, which is not sent after the deadline. */
+/* Reads the token for a request. Fails if the deadline passes meanwhile, because the request is then not
+ * sent. */
 static enum jp_client_status ask_in_time(struct jp_client *client, int64_t deadline_ns, char **token,
                                          struct jp_client_error *error)
 {
@@ -668,7 +670,7 @@ static enum jp_client_status ask_in_time(struct jp_client *client, int64_t deadl
   return client_fail(error, JP_CLIENT_TIMEOUT, "there was no token in time; the request was not sent");
 }
 
-/* Without the lock: the token's function is the program's. */
+/* Called without the lock, because the token may come from a function of the program. */
 static inline enum jp_client_status begin_request(struct jp_client *client, int64_t deadline_ns, char **token,
                                                   struct jp_client_error *error)
 {
@@ -750,8 +752,9 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   return status;
 }
 
-/* Over HTTP the end of the connection is the only cancel, and the next call opens another. A connection with later
- * messages stays: they would be lost. */
+/* Over HTTP a request can be cancelled only by ending its connection; the next call opens another connection.
+ * If later messages were sent on the connection, the connection is kept, because these messages would be
+ * lost. */
 static void end_connection_to_cancel(struct jp_client *client)
 {
   struct jp_client_error why;

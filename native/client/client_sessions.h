@@ -8,14 +8,14 @@
  */
 #include "jpeer/client.h"
 
-/* The epoch of the session; 0: not known before the first answer. */
+/* The epoch of the session; 0: unknown, because there was no answer yet. */
 uint64_t client_session_epoch(struct jp_client *client);
-/* A handle for an object that an earlier client has left with client_leave_session. sent_count: of client_sent_count; 0: the object has
- * been adopted already, and this is another handle of it. NULL: no
- * memory, or the peer has ended since then. */
+/* Returns a handle for an object that an earlier client has left with client_leave_session. sent_count: the
+ * earlier result of client_sent_count; 0: this client has adopted the object already, and needs another
+ * handle. NULL: no memory, or the peer has ended since the earlier client. */
 struct jp_ref *client_adopt_ref(struct jp_client *client, uint32_t number, const char *type, uint64_t epoch,
                                 uint32_t sent_count);
-/* The references that the peer has sent, and that the handle's release would release. */
+/* The number of references that releasing the handle would release in the peer. */
 uint32_t client_sent_count(struct jp_ref *ref);
 /* As jp_client_close, but the objects that the program has handles of stay in the peer, until the session ends. */
 void client_leave_session(struct jp_client *client);

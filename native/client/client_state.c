@@ -53,7 +53,7 @@ static void set_client_state(struct jp_client *client, enum client_state to)
 
 /* ---- holders ---- */
 
-/* Nobody has a pointer to the client any more. */
+/* Frees the client, to which no pointer exists any more. */
 static void destroy_client(struct jp_client *client)
 {
   assert(client->transport == NULL);
@@ -155,7 +155,7 @@ enum jp_client_status client_report_end(const struct jp_client *client, struct j
   return client->ended.status;
 }
 
-/* A call whose timeout is shorter than the connect timeout waits for its own timeout only. */
+/* A call waits for a connection no longer than its own timeout, even if the connect timeout is longer. */
 static int opening_timeout(const struct jp_client *client, int64_t deadline_ns)
 {
   int64_t left_ms = deadline_ns == INT64_MAX ? INT64_MAX : (deadline_ns - clock_now_ns()) / NS_IN_MS;
@@ -225,7 +225,7 @@ static enum jp_client_status await_change(struct jp_client *client, int64_t dead
 enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_ns,
                                      struct jp_client_error *error)
 {
-  /* Reading shows whether the peer closed the idle connection. */
+  /* The peer may have closed the idle connection. Reading finds this out. */
   if (client_is_open(client) && client->kind->ends_when_idle && client->pending.count == 0 &&
       !client_is_polled(client)) {
     client_read(client);
@@ -342,7 +342,8 @@ void client_read(struct jp_client *client)
 {
   struct jp_client_error error;
   if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK) {
-    if (client->token != NULL) /* a proxy may quote the request in its answer */
+    if (client->token != NULL) /* the error may quote the answer of a proxy, which may quote the request with
+                                * the token */
       client_credentials_hide_token(client->token, &error);
     client_break_connection(client, &error);
   } else if (client->kind->wants_to_write(client->transport)) {
@@ -410,7 +411,8 @@ static enum jp_client_status name_session(struct jp_client *client, const char *
   return JP_CLIENT_OK;
 }
 
-/* What would have no effect is refused: a program that gives a certificate, or authorities, expects TLS. */
+/* Refuses credentials that would have no effect, because a program that gives a certificate or authorities
+ * expects TLS. */
 static enum jp_client_status check_credentials(struct jp_client *client,
                                                const struct jp_client_config *config,
                                                struct jp_client_error *error)

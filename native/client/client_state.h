@@ -23,7 +23,7 @@
  * Whether a waiting thread sleeps while another thread reads. Under client->lock; client_readers.c has the
  * transitions.
  *
- * | state         | what holds                                            | who leaves it, on what                    |
+ * | state         | meaning                                               | what ends it                              |
  * | WAITER_NEW    | it has not slept yet: waiter->wake is not initialized | the waiter, if another thread leads       |
  * | WAITER_ASLEEP | it is in client->sleepers                             | the waiter: its wait is over, it has a    |
  * |               |                                                       | call to run, or nobody leads              |
@@ -115,7 +115,7 @@ struct completion_queue {
  * The events that the loop's epoll set reports for the connection. Under client->lock; client_readers.c has
  * the transitions.
  *
- * | state           | what holds                      | who leaves it, on what                                        |
+ * | state           | meaning                         | what ends it                                                  |
  * | LOOP_UNWATCHED  | epoll_fd has no connection      | client_watch_connection: it is open, and there is a loop      |
  * | LOOP_INPUT      | it reports input                | client_watch_connection: output waits; the connection's end   |
  * | LOOP_INPUT_ROOM | it reports input and room to    | client_watch_connection: no output waits; the connection's    |
@@ -130,7 +130,8 @@ enum loop_watch {
 /* The descriptor that jp_client_descriptor returns, and the descriptors that make it readable. Created at the
  * first call. */
 struct client_loop {
-  int epoll_fd;  /* contains the others and the connection; -1: there is no loop */
+  int epoll_fd;  /* the epoll set of the descriptors below and of the connection's descriptor; -1: there is no
+                  * loop */
   int wake_fd;   /* an eventfd: completions wait, or the connection has ended */
   int timer_fd;  /* expires at the next deadline of a completion */
   bool is_woken; /* wake_fd is readable. Independent of `watch` */
@@ -154,7 +155,7 @@ struct client_reader {
  * client->transport is NULL except in CLIENT_OPEN, CLIENT_BREAKING and CLIENT_CLOSING. client_is_closed is
  * true from CLIENT_CLOSING_OPENING on.
  *
- * | state                  | what holds                                    | who leaves it, on what                   |
+ * | state                  | meaning                                       | what ends it                             |
  * | CLIENT_UNCONNECTED     | jp_client_open creates the client             | jp_client_open: it connects              |
  * | CLIENT_OPENING         | a thread opens a connection, without the lock | that thread; who closes the client       |
  * | CLIENT_OPEN            | messages are sent and received                | the transport fails; who closes          |
@@ -164,7 +165,7 @@ struct client_reader {
  * | CLIENT_CLOSING_OPENING | the client is closed; a thread opens a        | that thread, when the opening succeeds   |
  * |                        | connection                                    | or fails                                 |
  * | CLIENT_CLOSING         | the client is closed, the transport is not    | as CLIENT_BREAKING                       |
- * | CLIENT_CLOSED          | the client is closed                          | nobody                                   |
+ * | CLIENT_CLOSED          | the client is closed                          | nothing                                  |
  */
 enum client_state {
   CLIENT_UNCONNECTED,     /* the client is being created */
@@ -182,14 +183,14 @@ enum client_state {
  * client->lock; client_readers.c has the transitions. client->leader is NULL only in LEADER_NONE.
  * client_is_polled is true from LEADER_BUSY_POLLING on.
  *
- * | state                        | what holds                            | who leaves it, on what                    |
+ * | state                        | meaning                               | what ends it                              |
  * | LEADER_NONE                  | nobody reads for others               | who begins to wait; jp_client_process     |
  * | LEADER_READING               | the leader has the lock               | the leader: it polls, or its wait is over |
  * | LEADER_BUSY_POLLING          | it polls memory, without the lock     | the leader; who notifies it               |
- * | LEADER_BUSY_POLLING_NOTIFIED | likewise; client->wake_fd is readable | the leader: it consumes the notification  |
+ * | LEADER_BUSY_POLLING_NOTIFIED | it polls memory; wake_fd is readable  | the leader: it consumes the notification  |
  * | LEADER_POLLING               | it is in poll(2) for input, without   | the leader; who notifies it               |
  * |                              | the lock                              |                                           |
- * | LEADER_POLLING_TO_WRITE      | likewise, and for room to write       | the leader; who notifies it               |
+ * | LEADER_POLLING_TO_WRITE      | it is in poll(2), also to write       | the leader; who notifies it               |
  * | LEADER_POLLING_NOTIFIED      | it is in poll(2), and client->wake_fd | the leader: it consumes the notification  |
  * |                              | is readable                           |                                           |
  */
@@ -207,16 +208,16 @@ enum leader_state {
  * Which threads call jp_client_process. As long as only one thread calls it, new work need not wake the loop
  * while that thread is inside jp_client_process. Under client->lock; client_readers.c has the transitions.
  *
- * | state             | what holds               | who leaves it, on what                          |
+ * | state             | meaning                  | what ends it                                    |
  * | PROCESSED_NEVER   | no thread has called it  | the first thread; a call of Java with an origin |
  * | PROCESSED_BY_ONE  | only                     | another thread; a call of Java with an origin   |
  * |                   | client->last_processor   |                                                 |
- * | PROCESSED_BY_MANY | several have, or should  | nobody                                          |
+ * | PROCESSED_BY_MANY | several have, or should  | nothing                                         |
  */
 enum processed_by {
   PROCESSED_NEVER,  /* no thread has called jp_client_process */
-  PROCESSED_BY_ONE, /* one thread has called it */
-  PROCESSED_BY_MANY /* several threads have called it, or should */
+  PROCESSED_BY_ONE, /* one thread has called jp_client_process */
+  PROCESSED_BY_MANY /* several threads have called jp_client_process, or should call it */
 };
 
 /* Who owns a client's session. Constant. */
@@ -246,7 +247,8 @@ struct jp_client {
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
   struct uuid session;
   bool reconnects;
-  atomic_bool keeps_token; /* no token is asked for any more. Not under the lock */
+  atomic_bool keeps_token; /* no further token is read: the last token is used again. Not guarded by the
+                            * lock */
   size_t pending_max;
   bool (*interrupted)(void *context); /* NULL: nothing interrupts a wait */
   void *interrupted_context;
@@ -257,7 +259,8 @@ struct jp_client {
   const struct transport_kind *kind; /* of `transport` */
   struct jp_client_error ended;      /* why the last connection has ended, or why no connection was opened */
   uint64_t connection;               /* the number of connections that were opened */
-  char *token;                       /* the last one; NULL: none, or `open` of the transport sends tokens */
+  char *token;                       /* the last token; NULL: none, or the transport sends tokens only in
+                                      * `open` */
   int64_t retry_ns;                  /* no connection is tried before this time */
   int64_t pause_ns;                  /* the last pause between two tries */
 
@@ -340,7 +343,8 @@ int64_t client_deadline(int timeout_ms);
  * client_use_token or client_drop_token. JP_CLIENT_NO_TOKEN. */
 enum jp_client_status client_ask_for_token(struct jp_client *client, char **token,
                                            struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* The next messages have the token; NULL: the last one. Takes it, even on failure. Call while the connection is open. */
+/* The next messages will have this token. NULL: they have the last token. Takes the token, even on failure.
+ * Call while the connection is open. */
 enum jp_client_status client_use_token(struct jp_client *client, char *token,
                                        struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* Frees it; NULL is fine. */

@@ -38,17 +38,18 @@ enum { START_TIMEOUT_MS = 30000, RETRY_MS = 3, PATH_SIZE = sizeof((struct sockad
 /* The child's end of the lifeline has this descriptor in the child. */
 enum { LIFELINE_OF_CHILD = 3 };
 
-/* When the child has ended, its output is already in the pipes; only a grandchild can write more. */
+/* LAST_OUTPUT_MS: the time for passing on the output of a child that has ended. All its output is then in the
+ * pipes; only a grandchild can write more. */
 enum { CHUNK = 16 * 1024, LAST_OUTPUT_MS = 1000, OUTPUT_WAIT_MS = 200 };
 
 /*
  * A child process. `state` and `status` are guarded by `lock`; the owner uses the other members.
  *
- * | state       | what holds                                                | who leaves it, on what          |
+ * | state       | meaning                                                   | what ends it                    |
  * | CHILD_NONE  | no process was started: child->pid is 0                   | start_process: it runs          |
  * | CHILD_RUNS  | the process was started, and waitpid has not seen its end | await_end: it has ended, or     |
  * |             |                                                           | other code has waited for it    |
- * | CHILD_ENDED | the process has ended: child->pid may be reused           | nobody                          |
+ * | CHILD_ENDED | the process has ended: child->pid may be reused           | nothing                         |
  */
 enum child_state {
   CHILD_NONE, /* no process was started */
@@ -66,7 +67,7 @@ struct child {
   pthread_mutex_t lock;
   enum child_state state;
   pid_t pid;     /* 0: none */
-  int lifeline;  /* our end of a socket that the child watches, and where it writes why it cannot start */
+  int lifeline;  /* our end of a socket. The child watches its end, and writes there why it cannot start */
   int output[2]; /* the read ends of its stdout and stderr; -1: inherited */
   int status;    /* of waitpid; -1: other code has waited for the child */
 };
@@ -82,7 +83,7 @@ struct output {
   pthread_t thread;
   bool runs;          /* the thread must be joined, even if the child has ended */
   int descriptors[2]; /* of the child's stdout and stderr; owned */
-  bool has_ended[2];  /* of each: it has ended. Only the thread uses it */
+  bool has_ended[2];  /* whether stdout, and whether stderr, has ended. Only the thread uses these */
   int stop;           /* an eventfd: the child has ended */
   /* an epoll set of both descriptors: polling the set costs half as much as two calls of FIONREAD */
   int arrivals;
@@ -264,7 +265,8 @@ static bool environment_has_policy(void)
 
 /* ---- the child ---- */
 
-/* The child's ends of the pipes; -1: none. Their numbers are above those that the child uses. */
+/* The child's ends of the pipes; -1: none. Their numbers are greater than the descriptors that the child will
+ * have. */
 struct ends {
   int lifeline;
   int output[2];
@@ -538,7 +540,8 @@ static uint64_t count_waiting(const struct output *output, int which)
 static void await_output(struct output *output)
 {
   struct epoll_event arrival;
-  /* The order matters: the thread sets is_reading before it empties a pipe. */
+  /* The pipes must be checked before is_reading, because the thread sets is_reading before it empties a
+   * pipe. */
   if (epoll_wait(output->arrivals, &arrival, 1, 0) == 0 && !atomic_load(&output->is_reading))
     return;
   int64_t end = clock_now_ns() + (int64_t)OUTPUT_WAIT_MS * 1000000;
@@ -624,7 +627,8 @@ static enum jp_client_status start_child(struct jp_peer *peer, const struct jp_l
   return status;
 }
 
-/* The socket exists before the JVM has started; an early connection waits for its answer. */
+/* The child's socket exists before its JVM has started, so the connection may have to wait for its first
+ * answer. */
 static enum jp_client_status connect_to_child(struct jp_peer *peer, const struct jp_launch_config *config,
                                               struct jp_client_error *error)
 {

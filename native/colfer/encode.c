@@ -3,8 +3,8 @@
 #include <endian.h>
 #include <stdbool.h>
 
-/* Functions that write start at the given place and return the place after the bytes that they wrote, or NULL if
- * memory is short; only colfer_encode sets the buffer's length. */
+/* The functions here write from the given place on. They return the place after the written bytes, or NULL if
+ * memory is short. Only colfer_encode sets the buffer's length. */
 
 enum { HEADER_SIZE = 1, VARINT_ROOM = HEADER_SIZE + COLFER_VARINT64_MAX };
 

@@ -1,8 +1,9 @@
 #ifndef JPEER_COLFER_MESSAGES_H
 #define JPEER_COLFER_MESSAGES_H
 /*
- * The binary messages (docs/binary.md). One description of them, the lists of fields below, makes the structs
- * here and the tables in messages.c, by which colfer/colfer.h reads, writes and shows them.
+ * The binary messages (docs/binary.md). The lists of fields below are the only description of the messages.
+ * The structs here are made from these lists, and so are the tables in messages.c, by which colfer/colfer.h
+ * reads and writes messages.
  *
  * FIELD(of, KIND, name) or FIELD(of, KIND, name, type); a field's place in its list is its index on the wire.
  */

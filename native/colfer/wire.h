@@ -9,7 +9,7 @@
 
 enum {
   COLFER_END = 0x7f,  /* after the last field of a struct */
-  COLFER_FLAG = 0x80, /* in a header of an unsigned number: fixed size; of a signed number: negative */
+  COLFER_FLAG = 0x80, /* bit of a header: an unsigned number has a fixed size, a signed number is negative */
   COLFER_FIXED32_SIZE = 4,
   COLFER_FIXED64_SIZE = 8,
   COLFER_VARINT32_MAX = 5, /* bytes */

@@ -14,7 +14,8 @@
 
 enum { PAGE_MAX = 1000, PAGE_QUICK_MS = 50, PAGE_SLOW_MS = 200 };
 
-/* A page grows while its elements arrive quickly: the first ones are shown at once. */
+/* Returns the number of elements for the next page: more if the last page arrived quickly, fewer if it arrived
+ * slowly. The first page has one element, so that a slow stream shows each element at once. */
 static size_t next_page(size_t page, int64_t took_ms)
 {
   if (took_ms < PAGE_QUICK_MS)
@@ -62,7 +63,8 @@ static bool print_jsons(struct command *command, const struct fetch *fetch)
   return is_good;
 }
 
-/* Of a Stream that is not read to its end: what it was opened from is closed. */
+/* Closes the object if it is a Stream, so that the file or other source of the Stream is closed. For a Stream
+ * that was not read to its end. */
 static void close_stream(struct command *command, const struct value *object)
 {
   struct jp_argument argument = jp_object(object->ref);

@@ -77,7 +77,8 @@ static inline bool is_list(const struct block *block, uint64_t upto, struct carr
   return (wrong & upto) == 0;
 }
 
-/* The elements of a short array are marked one by one, because this makes reading them faster. */
+/* True if the array may be long. The elements of a short array get a mark each instead, because this makes
+ * reading them faster. */
 static inline bool may_be_long(const char *p, const char *end)
 {
   if (end - p < BLOCK || (*p != '-' && !number_is_digit(*p)))

@@ -296,7 +296,8 @@ bool json_key_is(struct text raw_key, struct text name)
   return p == end && i == name.len;
 }
 
-/* Names are short. A name of 4 to 8 bytes is compared by two words that overlap. */
+/* Names are short, so memcmp would cost more. A name of 4 to 8 bytes is compared by two words that
+ * overlap. */
 static inline bool is_name(struct text raw_key, struct text name)
 {
   if (raw_key.len != name.len)

@@ -26,15 +26,15 @@ static inline uint64_t scan_load(const char *p)
   return le64toh(word);
 }
 
-/* 0x80 in each byte that equals `byte`. The bytes up to the lowest mark are marked correctly. A byte above
- * the lowest mark may be marked wrongly, because of a borrow. */
+/* Sets 0x80 in each byte that equals `byte`. Only the lowest mark is reliable: a byte above it may be marked
+ * wrongly, because the subtraction borrows. */
 static inline uint64_t scan_mark_equal(uint64_t word, char byte)
 {
   uint64_t x = word ^ SCAN_REPEAT(byte);
   return (x - SCAN_REPEAT(1)) & ~x & SCAN_REPEAT(0x80);
 }
 
-/* 0x80 in each byte below 0x20. A byte above the lowest mark may be marked wrongly. */
+/* Sets 0x80 in each byte below 0x20. Only the lowest mark is reliable. */
 static inline uint64_t scan_mark_control(uint64_t word)
 {
   return (word - SCAN_REPEAT(0x20)) & ~word & SCAN_REPEAT(0x80);

@@ -26,7 +26,7 @@ struct validator {
 
   enum jp_status status;
   struct json_fault *fault;
-  /* One bit a level: 1 for an object, 0 for an array. */
+  /* One bit for each level: 1 for an object, 0 for an array. */
   uint64_t objects[JSON_DEPTH_MAX / 64 + 1];
 };
 
@@ -92,7 +92,7 @@ static const char *check_string_rest(struct validator *v, const char *p)
   }
 }
 
-/* p is at the opening quote. *unescaped: the string surely has no escape. */
+/* p is at the opening quote. *unescaped becomes true if the string is known to have no escape. */
 static inline const char *check_string(struct validator *v, const char *p, bool *unescaped)
 {
   p++;

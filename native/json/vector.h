@@ -50,7 +50,7 @@ static inline vector vector_find_digits(vector bytes)
   return vector_find_upto(_mm_sub_epi8(bytes, _mm_set1_epi8('0')), 9);
 }
 
-/* One bit a byte, the first byte lowest. */
+/* Returns one bit for each byte, the first byte lowest. */
 static inline uint64_t vector_marks(vector found)
 {
   return (unsigned)_mm_movemask_epi8(found);

@@ -783,7 +783,7 @@ static enum jsonrpc_handled handle_batch(const struct jsonrpc_service *service, 
     struct arena_mark mark = arena_mark(service->arena);
     size_t before = begin_next(&answers);
     end_next(&answers, before, handle_element(service, element, out, stream));
-    /* otherwise the memory of all requests of the batch would be held until its end */
+    /* without this, the memory of all requests would be held until the end of the batch */
     arena_rewind(service->arena, mark);
   }
   return end_batch(&answers);
@@ -840,7 +840,7 @@ static enum jsonrpc_handled handle_cached_batch(const struct jsonrpc_service *se
     end_next(&answers, before, service->run_cached(service->context));
     arena_rewind(service->arena, mark);
   }
-  if (!batch.ended) { /* memory is short: a request did not match that had matched before */
+  if (!batch.ended) { /* memory is short: a request that matched before did not match now */
     out->failed = true;
     return JSONRPC_REPLY;
   }

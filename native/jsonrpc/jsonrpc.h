@@ -55,7 +55,7 @@ struct jsonrpc_request {
   struct json_value params; /* an array or an object, where has_params */
   struct text id;           /* byte for byte as in the request; data NULL: none */
   struct text peer_id;      /* "peer-id": a string unescaped, another value as written; data NULL: none */
-  struct text epoch;        /* "epoch", likewise */
+  struct text epoch;        /* "epoch", in the same form as peer_id */
   bool has_options;
   struct json_value options; /* "options", of any kind, where has_options */
   /* jsonrpc_result_stream may be used: the caller allows it, and the message is not a batch */
@@ -107,9 +107,9 @@ struct jsonrpc_service {
   size_t (*match_cached)(void *context, struct text text);
   enum jsonrpc_handled (*run_cached)(void *context);
   /*
-   * Runs run(items[i]) for every i and returns when all have ended, on any threads: each request of a batch
-   * then has an arena and a buffer of its own, and the answers are put in order afterwards. NULL: a batch
-   * runs in its order, here.
+   * Calls run(items[i]) for every i, on any threads, and returns when all calls have ended. Each request of a
+   * batch then has an arena and a buffer of its own, and jsonrpc_handle puts the answers in order afterwards.
+   * NULL: jsonrpc_handle runs the requests of a batch in their order.
    */
   void (*map)(void *map_context, void (*run)(void *item), void *const *items, size_t count);
   void *map_context;

@@ -269,7 +269,7 @@ static enum jp_jsonrpc_status decode_reply(const struct jp_json_codec *codec, en
 {
   if (status == JP_JSONRPC_OK) {
     *tree = codec->decode(codec->context, (struct jp_text){reply->data, reply->len});
-    if (*tree == NULL) /* here only memory can be short: all other faults were found before */
+    if (*tree == NULL) /* all other faults were found before, so only a lack of memory can be the reason */
       status = JP_JSONRPC_NO_MEMORY;
   }
   jp_jsonrpc_reply_free(reply);

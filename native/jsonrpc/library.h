@@ -8,7 +8,8 @@
 
 #define LIBRARY_DEPTH_MAX JSON_DEPTH_MAX
 
-/* The byte before a value decides whether the value needs a comma; the text begins at `start`. */
+/* Whether a value needs a comma is decided by the byte before it, so the writer keeps only where its text
+ * starts. */
 struct jp_json_writer {
   struct buffer *out;
   size_t start;

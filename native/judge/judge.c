@@ -301,7 +301,8 @@ static struct policy_query query_of(const struct judge *judge, enum op_kind oper
                                .member_name = member->member};
 }
 
-/* Judges the class of the object, and the classes and interfaces that declare the member again. */
+/* Judges the class of the object, and the classes and interfaces between it and the declaring class that
+ * override the member. */
 static struct policy_verdict check_holders(const struct judge *judge, struct policy_query query,
                                            const struct judged_member *member)
 {
@@ -403,8 +404,8 @@ struct policy_verdict judge_kept_verdict(const struct judge *judge, enum op_kind
                                  .reason = kept & ~reason_is_observed};
 }
 
-/* wants_log: the verdict on another part of the operation was logged, so the operation must be judged again
- * each time. */
+/* wants_log: the verdict on another part of the operation was logged. The verdict is then not kept as one
+ * without a log line, because the operation must be judged again each time. */
 static enum jp_status conclude(const struct judge *judge, enum op_kind operation,
                                const struct judged_member *member, struct policy_verdict verdict,
                                struct text by, bool wants_log, struct arena *arena, struct outcome *denied)
@@ -587,8 +588,8 @@ enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind
                     denied);
 }
 
-/* The kept verdict of a member from the cache does not cover the types of elements, so they are judged
- * here. */
+/* The cached verdict on a member does not include the types of the elements in its arguments, so these types
+ * are judged here. */
 enum jp_status judge_type(const struct judge *judge, struct text class_name, struct arena *arena,
                           struct outcome *denied)
 {

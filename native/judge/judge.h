@@ -1,8 +1,9 @@
 #ifndef JPEER_JUDGE_JUDGE_H
 #define JPEER_JUDGE_JUDGE_H
 /*
- * Judges an operation by the policy (docs/policy.md): by its names before any class is looked up, by the facts of the
- * member, and by the names in its arguments. Writes the lines of LOG_AND_*.
+ * Judges an operation by the policy (docs/policy.md): first by its names, before any class is looked up, then
+ * by the names in its arguments and by the facts of the member. Writes the log lines that the actions
+ * LOG_AND_* of rules require.
  *
  * A judge is made for one operation, or for a question during an operation, and is used by the thread that
  * runs the operation. It knows nothing of Java: the caller describes the member. A function that returns a
@@ -93,9 +94,9 @@ struct judged_member {
   const struct judged_holder *holders;
   size_t holder_count;
   struct text member; /* "<init>" for a constructor */
-  /* Objects of the named class are values: only a rule or preset that names the class denies. Set only for the
-   * members by which a result by value is read (judge_allows), and by judge_filling: never for a member that an
-   * operation names. */
+  /* Objects of the named class are values, so that only a rule or preset that names the class denies the
+   * member. Set only for members by which the peer reads a result by value (judge_allows), and by
+   * judge_filling. Never set for a member that an operation names. */
   bool is_value;
   /* JUDGE_WORDS words that belong to the resolved member and start as 0: judge_member, judge_recall, judge_conclude
    * and judge_filling keep verdicts there. They are dropped with the member, and no other combination of named class,
@@ -112,8 +113,8 @@ static inline uint64_t judge_stamp(const struct judge *judge)
 
 /* ---- an operation by its names ---- */
 
-/* operation->kind is OP_NEW, OP_CALL, OP_GET or OP_PUT for judge_operation and judge_names, and so is the kind of
- * operation of all questions about a member that was found. */
+/* In judge_operation and judge_names, operation->kind is OP_NEW, OP_CALL, OP_GET or OP_PUT. The same holds
+ * for the parameter `operation` of all functions below that judge a member. */
 
 /*
  * Judges the names in the operation and in its arguments, before a class is looked up by them. If the member
@@ -129,7 +130,8 @@ enum jp_status judge_operation(struct judge *judge, const struct operation *oper
  * operation. */
 enum jp_status judge_names(const struct judge *judge, const struct operation *operation, bool *by_object,
                            struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
-/* Whether a call may be judged by the class of its object: it has an object, and names no loader. */
+/* True if the operation may be judged by the class of its object, because it has an object and names no class
+ * loader. */
 bool judge_may_ask_object(const struct operation *operation);
 
 /* For an OP_DESCRIBE: checks the name of the class as text, and asks if the policy may allow the caller any member of
@@ -147,13 +149,13 @@ enum jp_status judge_deny(const struct judge *judge, struct text class_name, str
 
 /* ---- a resolved member ---- */
 
-/* A kept verdict: the policy's generation above, three bits for reading and three for writing below, because
- * a field's record may serve both. */
+/* A kept verdict is one word. The upper bits have the policy's generation. The lower bits have three bits for
+ * reads and three for writes, because both kinds of operations may use the same record of a field. */
 enum { JUDGE_KNOWN = 1, JUDGE_ALLOW = 2, JUDGE_LOG = 4, JUDGE_BITS = 3, JUDGE_SHIFT = 6 };
 
-/* The index of the word for a channel and a policy of this generation. Policies whose generations differ by a multiple of
- * JUDGE_POLICIES share a word: each replaces the verdicts of the other, and never uses them, because the word has the
- * generation of the policy that wrote it. */
+/* The index of the word for a channel and a policy of this generation. Policies whose generations differ by a
+ * multiple of JUDGE_POLICIES share a word: each replaces the verdicts of the other, and never uses them,
+ * because the word has the generation of the policy that wrote it. */
 static inline size_t judge_verdict_place(enum op_channel channel, uint64_t generation)
 {
   return (size_t)channel * JUDGE_POLICIES + generation % JUDGE_POLICIES;
@@ -197,15 +199,15 @@ enum jp_status judge_conclude(const struct judge *judge, enum op_kind operation,
  * preset denies on the declaring class, the object's class or another holder. */
 bool judge_may_ask_supertype(const struct judge *judge, enum op_kind operation,
                              const struct judged_member *member);
-/* False: a rule or a preset denies a call of the member on its named class, which is the object's class, the
- * operation's, or one between them. */
+/* True if no rule and no preset denies a call of the member on its named class. The named class is the class
+ * of the object, the class in the operation, or a class between these two. */
 bool judge_spares(const struct judge *judge, const struct judged_member *member);
 
 /*
- * True if the policy allows the member. Keeps no verdict and writes no log line. It is called for each of
- * several overloads, because only allowed overloads are candidates; for a member, before the caller learns
- * that the member cannot be used in this way; and for the members by which a result by value is read. Judges
- * all classes of the member, as judge_member does, but no supertype.
+ * True if the policy allows the member. Keeps no verdict and writes no log line. It is called in three cases:
+ * for each of several overloads, because only allowed overloads are candidates; for a member that cannot be
+ * used in the requested way, before the error says so; and for the members by which a result by value is
+ * read. Judges all classes of the member, as judge_member does, but no supertype.
  */
 static inline bool judge_allows(const struct judge *judge, enum op_kind operation,
                                 const struct judged_member *member)
@@ -245,8 +247,8 @@ enum jp_status judge_implied(const struct judge *judge, enum op_member_kind kind
  * judge_operation or judge_value has allowed all types of the operation. */
 enum jp_status judge_type(const struct judge *judge, struct text class_name, struct arena *arena,
                           struct outcome *denied) JP_MUST_CHECK;
-/* Judges filling an object by its add or put with a list's or map's elements. The verdicts are kept for the object's
- * class. */
+/* Judges the calls of add or put by which the peer fills an object with the elements of a list or map. The
+ * verdicts are kept for the object's class. */
 enum jp_status judge_filling(const struct judge *judge, const struct judged_member *member,
                              struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 /* Judges the names in a value of a callback's answer by the same rules as names in arguments. */

@@ -4,9 +4,11 @@
  * A listening socket of WebSocket and HTTP, over TCP or a Unix socket. The socket is bound before the crew
  * exists. After listener_start the listener is a source of the crew.
  *
- * A Unix socket serves connections of the users that are admitted (net/admission/admission.h), by default the peer's
- * own. If the peer has principals, each request is judged instead (net/connection/connection_principal.h). All others are answered with the protocol's refusal at once, and not read. The mode of the file keeps others out
- * too, except root, but the mode can be changed.
+ * A Unix socket serves connections of the users that are admitted (net/admission/admission.h), by default the
+ * peer's own. If the peer has principals, each request is judged instead
+ * (net/connection/connection_principal.h). Other users get the protocol's refusal at once, and their requests
+ * are not read. The mode of the file also keeps other users out, except root, but anyone who may change the
+ * mode can let them in.
  */
 #include "base/transitions.h"
 #include "net/admission/admission.h"
@@ -19,7 +21,7 @@
 
 /*
  * Under the lock. listener_close leaves each state for CLOSED.
- *   | state  | what holds                                    | who leaves it, on what                |
+ *   | state  | meaning                                       | what ends it                          |
  *   | CLOSED | there is no socket: fd is -1                  | listener_bind, before there is a crew |
  *   | OPEN   | the socket is watched, or has a turn          | a turn, or listener_tick, on failure  |
  *   | PAUSED | accepting, or watching the socket, has failed | listener_tick, which watches again    |
@@ -59,7 +61,7 @@ void listener_fini(struct listener *listener);
 enum jp_status listener_bind(struct listener *listener, const struct net_endpoint *endpoint,
                              const struct unix_socket_access *access, const struct admission *admission,
                              struct jp_error *error) JP_MUST_CHECK;
-/* credentials: a TCP address serves TLS alone; NULL: no TLS. */
+/* Makes the listener a source of the crew. credentials: a TCP address then accepts only TLS; NULL: no TLS. */
 enum jp_status listener_start(struct listener *listener, struct connection_table *table,
                               const struct connection_protocol *protocol, struct tls_credentials *credentials,
                               struct jp_error *error) JP_MUST_CHECK;

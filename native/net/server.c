@@ -151,7 +151,7 @@ static int64_t tick_server(void *context, struct crew_member *watcher, int64_t n
   }
   if (server->zeromq != NULL && !crew_is_starting(server->crew) && zeromq_tick(server->zeromq))
     is_wanted_soon = true;
-  /* If a deadline has passed and still exists, a turn owns its connection. */
+  /* A deadline that has passed and still exists belongs to a connection that is in a turn. */
   if (is_wanted_soon || due_ms <= now_ms)
     due_ms = now_ms + TICK_MS;
   return due_ms;
@@ -467,7 +467,7 @@ void net_drain(struct net_server *server, int64_t grace_ms)
 
 void net_destroy(struct net_server *server)
 {
-  enum { LEAVE_MS = 5000 }; /* nobody waits for the end of this process any more, and a thread may be slow */
+  enum { LEAVE_MS = 5000 }; /* may be long, because nobody waits for the end of the process any more */
   if (server == NULL)
     return;
   close_listeners(server);

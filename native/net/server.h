@@ -1,13 +1,14 @@
 #ifndef JPEER_NET_SERVER_H
 #define JPEER_NET_SERVER_H
 /*
- * The server: the listening sockets, and the crew that serves their clients. WebSocket and HTTP share addresses, a
- * ZeroMQ ROUTER has its own. Each address is a TCP port or a Unix socket (net/unix_socket.h). net_bind comes before
- * net_start, so that a port in use is found before a JVM is started.
+ * The server: the listening sockets, and the crew that serves their clients. WebSocket and HTTP share
+ * addresses; a ZeroMQ ROUTER has addresses of its own. Each address is a TCP port or a Unix socket
+ * (net/unix_socket.h). net_bind and net_start are separate, so that a port in use is found before a JVM is
+ * started.
  *
- * Any web page can reach a loopback port. So requests of web pages of other origins are
- * refused unless the origin is allowed, and so are requests whose Host only DNS rebinding can explain
- * (net/http/http_route.h).
+ * Any web page can send requests to a loopback port. For this reason requests from web pages of other origins
+ * are refused unless the origin is allowed. Requests with a Host that only DNS rebinding can explain are
+ * refused, too (net/http/http_route.h).
  */
 #include "base/status.h"
 #include "net/admission/admission.h"
@@ -36,6 +37,7 @@ struct net_endpoints {
 /* Whether the request of a client that leaves is interrupted, or runs until it ends by itself. */
 enum net_on_disconnect { NET_ON_DISCONNECT_INTERRUPT, NET_ON_DISCONNECT_FINISH };
 
+/* The settings of a server. A value in parentheses is the default (net_config_defaults). */
 struct net_config {
   struct net_endpoints json; /* WebSocket and HTTP; texts are borrowed for net_bind */
   struct net_endpoints
@@ -50,30 +52,35 @@ struct net_config {
   /* The file of the peer's CURVE keys, for the TCP addresses of ZeroMQ; borrowed for net_bind. NULL: no CURVE. Needs
    * principals. */
   const char *zmq_curve_key;
-  struct unix_socket_access socket_access; /* of the files of Unix sockets; the process's own user's alone */
-  struct admission admission;              /* who may use Unix sockets; the peer's own user alone */
+  struct unix_socket_access socket_access; /* default: only the process's own user may use the files of Unix
+                                            * sockets */
+  struct admission admission;              /* who may use Unix sockets; default: only the peer's own user */
   struct principals
-      *principals;    /* who may come in at all, instead of admission; NULL: everyone is owner. Borrowed */
-  size_t threads;     /* the crew's size when idle; 0: number of cores */
-  size_t threads_max; /* 256 */
-  size_t lost_max;    /* 64 lost threads that are replaced */
-  size_t pinned_max;  /* 256 connections that have a thread of their own */
-  int64_t linger_ms;  /* 10,000: a member above `threads` leaves after it was idle for this time */
-  int64_t busy_timeout_ms; /* 5,000: how long a request waits while every member is inside Java */
+      *principals;    /* who is admitted, in place of `admission`; borrowed. NULL: every admitted client is
+                       * `owner` */
+  size_t threads;     /* the crew's size while it is idle; 0: the number of cores */
+  size_t threads_max; /* the crew's greatest size (256) */
+  size_t lost_max;    /* the number of lost threads that are replaced (64) */
+  size_t pinned_max;  /* the number of connections that may have a thread of their own (256) */
+  int64_t linger_ms;  /* a member above `threads` leaves after it was idle for this time (10,000) */
+  int64_t busy_timeout_ms; /* how long a request waits while every member is inside Java (5,000) */
   enum net_on_disconnect on_disconnect;
-  size_t message_max;     /* 16 MiB */
-  size_t input_max_total; /* 256 MiB of collected input of all clients together; at least message_max */
-  size_t send_buffer_max; /* 16 MiB of unsent answers of one connection */
-  size_t zmq_pending_max; /* 1,000 waiting requests of one ZeroMQ identity */
-  /* 1 MiB for each ring of a connection; 0: no shared memory; other sizes: see ring/region.h */
+  size_t message_max;     /* the most bytes of a message (16 MiB) */
+  size_t input_max_total; /* the most bytes of collected input of all clients together (256 MiB); at least
+                           * message_max */
+  size_t send_buffer_max; /* the most bytes of unsent answers of one connection (16 MiB) */
+  size_t zmq_pending_max; /* the most waiting requests of one ZeroMQ identity (1,000) */
+  /* the size of each of the two rings of a connection (1 MiB); 0: no shared memory. ring/region.h has the
+   * valid sizes */
   size_t shm_ring;
-  size_t shm_total;   /* 256 MiB of shared memory of all connections */
-  size_t shm_spin_us; /* 50: how long a thread polls for the next message before it sleeps; 0: not at all */
-  size_t connections_max;    /* limit of open connections */
-  int64_t header_timeout_ms; /* 10,000: request line and headers, handshake */
-  int64_t body_timeout_ms;   /* 60,000 */
-  int64_t idle_timeout_ms;   /* HTTP keep-alive; 60,000 */
-  /* 32 KiB of request line and headers; a longer head is answered with status 431 */
+  size_t shm_total;   /* the most bytes of shared memory of all connections (256 MiB) */
+  size_t shm_spin_us; /* how long a thread polls for the next message before it sleeps (50); 0: it does not
+                       * poll */
+  size_t connections_max;    /* the most connections that are open at a time */
+  int64_t header_timeout_ms; /* the time for the request line and headers, and for a handshake (10,000) */
+  int64_t body_timeout_ms;   /* the time for a body (60,000) */
+  int64_t idle_timeout_ms;   /* the time that an HTTP connection may stay open without a request (60,000) */
+  /* the most bytes of a request line with its headers (32 KiB); a longer head is answered with status 431 */
   size_t header_max;
   int64_t report_ms; /* the log gets at most one line about busy threads in this time; 0: a minute */
 };
@@ -86,7 +93,7 @@ void net_config_defaults(struct net_config *config);
  * the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
-/* Has the TLS files read again; without TLS does nothing. Any thread, before net_destroy. */
+/* Lets the TLS files be read again. Does nothing without TLS. Any thread, before net_destroy. */
 void net_reload(struct net_server *server);
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc" (wss and https with TLS), "ws+unix:/run/peer", "http+unix:/run/peer",
  * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed until net_destroy. */
@@ -100,7 +107,8 @@ enum jp_status net_begin(struct net_server *server, const struct rpc_service *se
 /* Starts the crew. The service is the one of net_begin, and is used until net_destroy returns. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
-/* The principals were loaded again: connections of those that are gone are closed soon. Any thread. */
+/* Call it after the principals were loaded again: connections of principals that no longer exist are closed
+ * soon. Any thread. */
 void net_principals_changed(struct net_server *server);
 /*
  * Ends the service. Accepts no new connections and requests. Requests that are being served have grace_ms;

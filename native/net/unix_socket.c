@@ -140,7 +140,8 @@ static enum jp_status check_is_stale(const char *path, struct jp_error *error)
   bool is_live = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
   int reason = errno;
   close(fd);
-  /* EAGAIN: its backlog is full. EPROTOTYPE: it is a socket of another type. */
+  /* A process also listens if connecting fails with EAGAIN (the backlog is full) or EPROTOTYPE (a socket of
+   * another type). */
   if (is_live || reason == EAGAIN || reason == EPROTOTYPE)
     return jp_fail(error, JP_IO, "cannot listen on %s: it is in use, another process listens there", path);
   if (reason == ECONNREFUSED || reason == ENOENT)
@@ -188,8 +189,9 @@ static enum jp_status change_access(int fd, const char *path, const struct unix_
   return JP_OK;
 }
 
-/* Nobody can connect before the socket listens, so the mode and the group need not change at once. The file
- * is opened first: otherwise anyone who may write in the folder could replace the file in between. */
+/* Sets the mode and the group of the file. Nobody can connect before the socket listens, so the two steps
+ * need not be one. The file is opened first, because anyone who may write in the folder could otherwise
+ * replace the file between the steps. */
 static enum jp_status set_access(const char *path, const struct unix_socket_access *access,
                                  struct jp_error *error)
 {
@@ -203,7 +205,7 @@ static enum jp_status set_access(const char *path, const struct unix_socket_acce
   return status;
 }
 
-/* Logs a warning if no other user may enter a folder of the path: then other users cannot connect. */
+/* Logs a warning if other users may not enter a folder of the path, because they then cannot connect. */
 static void warn_of_closed_folder(const char *path)
 {
   char folder[PATH_MAX];

@@ -6,8 +6,8 @@
  * The file has mode 0600 (minus the umask) from its creation on, so no other user can connect at any time
  * unless `access` allows it. The file gets the mode and the group in `access` before the socket listens. A
  * stale socket file, on which no process listens any more, is replaced. A socket in use, or a file of another
- * kind, is not replaced. PATH.lock is held during the check and the bind, so that, if two peers start at the
- * same time, one of them notices the other. The lock is removed afterwards.
+ * kind, is not replaced. PATH.lock is held during the check and the bind, so that two peers which start at
+ * the same time cannot both bind the path. The lock is removed afterwards.
  *
  * Any thread; a struct unix_socket has one owner.
  */
@@ -25,7 +25,7 @@ struct unix_socket_access {
 #define UNIX_SOCKET_OWN_USER ((struct unix_socket_access){.mode = 0600, .group = (gid_t)-1})
 
 struct unix_socket {
-  int fd;     /* listens, and does not block; to be closed by its user */
+  int fd;     /* listens, and does not block; the owner of the struct closes it */
   char *path; /* absolute, owned; NULL: there is no file */
   dev_t device;
   ino_t inode;

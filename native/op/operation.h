@@ -1,7 +1,8 @@
 #ifndef JPEER_OP_OPERATION_H
 #define JPEER_OP_OPERATION_H
 /*
- * The operation of a request: made by its codec, run by rpc/run.h. Plain data; everything is borrowed (op/value.h).
+ * The operation of a request. A codec makes it from the request, and rpc/run.h runs it. Plain data;
+ * everything is borrowed (op/value.h).
  */
 #include "op/control_methods.h"
 #include "op/piece.h"
@@ -23,15 +24,15 @@ struct operation {
   bool longs_as_text;     /* the request asks for longs and Longs as text, if it is by_value */
   bool element_values;    /* the value of an array of objects is the list of their values or refs */
   bool returns_throwable; /* an error has the ref of what Java threw */
-  bool element_types;     /* these, and the elements of OP_FETCH, have their types */
+  bool element_types;     /* elements of lists in a result, and the elements of OP_FETCH, have their types */
   bool is_notification;   /* nobody reads the result */
   bool has_array_value_max;
   size_t array_value_max; /* replaces the peer's limit if has_array_value_max */
   bool element_refs;      /* the value of an array of objects is the list of their refs, as whole numbers */
   bool by_value; /* arrays, collections and maps are returned whole, as an OP_LIST, OP_MAP or OP_PACKED */
   bool
-      /* boxed primitives, wrappers and Strings also have a ref. Beyond a number of such refs, the oldest refs
-       * end */
+      /* primitives, wrappers and Strings in results have a ref, too. If there are too many such refs, the
+       * oldest ones end */
       value_refs;
   /* a small collection or map of values is sent with its ref and the JSON text of the values */
   bool collection_values;

@@ -39,9 +39,9 @@ struct outcome_loader {
   struct text name; /* ClassLoader.getName(); data NULL: the loader has no name */
 };
 
-/* A large answer that is produced while it is sent. read appends at most about max bytes to out and returns JP_OK, or
- * JP_CLOSED at the end (nothing appended), or another status on failure. One reader, any one thread at a time. close
- * frees it, whether read to the end or not. */
+/* A large answer that is produced while it is sent. `read` appends about max bytes at most to out and returns
+ * JP_OK. At the end it appends nothing and returns JP_CLOSED; any other status is a failure. `close` frees
+ * the body, even if it was not read to its end. One thread at a time may use the body. */
 struct outcome_body {
   void *state;
   enum jp_status (*read)(void *state, struct buffer *out, size_t max);
@@ -64,10 +64,10 @@ struct outcome {
    * (Class.getName()) */
   struct text type;
   bool is_null;
-  uint32_t ref; /* 0: no ref; after an operation by_value: one of the refs in value */
+  uint32_t ref; /* 0: no ref. After an operation by_value this is one of the refs in `value` */
   const struct op_callback_identity
-      /* the identity of the callback, if the object of the ref is a callback; NULL: it is not, or `value`
-       * contains the identity */
+      /* the identity of the callback, if the object of the ref is a callback; NULL: the object is no
+       * callback, or `value` contains the identity */
       *callback;
   bool has_value; /* a scalar, or a small array in addition to its ref */
   struct op_value value;
@@ -102,17 +102,17 @@ struct outcome {
  * longest message. The size of an error must not depend on the request. */
 enum { OUTCOME_NAME_SHOWN = 256, OUTCOME_MESSAGE_MAX = 8192 };
 
-/* Makes *outcome the error of a request for another epoch of its session. */
+/* Makes *outcome the error for a request that names another epoch than its session has. */
 void outcome_fail_stale(struct outcome *outcome);
 
-/* Makes *outcome an error with a formatted message in the arena; a message of over OUTCOME_MESSAGE_MAX bytes is cut,
- * with "...". throwable_type is borrowed, NULL for none. */
+/* Makes *outcome an error with a formatted message in the arena. A message of more than OUTCOME_MESSAGE_MAX
+ * bytes is cut and ends with "...". throwable_type is borrowed, NULL for none. */
 void outcome_fail(struct outcome *outcome, struct arena *arena, enum outcome_failure failure,
                   const char *throwable_type, const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Makes *outcome the error that memory is short: FAILURE_INTERNAL, "out of memory". Returns JP_NO_MEMORY. */
 enum jp_status outcome_fail_memory(struct outcome *outcome);
-/* Makes *outcome the error of a lower function, and returns its status: FAILURE_INTERNAL for JP_NO_MEMORY and
- * JP_INTERNAL, else FAILURE_SERVER. */
+/* Makes *outcome the error of a lower function, and returns that function's status. The failure is
+ * FAILURE_INTERNAL for JP_NO_MEMORY and JP_INTERNAL, otherwise FAILURE_SERVER. */
 enum jp_status outcome_fail_error(struct outcome *outcome, struct arena *arena, const struct jp_error *error);
 
 #endif

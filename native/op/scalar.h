@@ -7,7 +7,7 @@
  *   integer              B S I J where it is in range; F D
  *   with suffix l        J F D
  *   big integer          F D
- *   fraction, exponent   F D; with suffix d D alone, with suffix f F D
+ *   fraction, exponent   F D; with suffix d only D, with suffix f F D
  *   boolean              Z
  *   text                 C: one UTF-16 unit; Z: "true", "false"; the others: the same number written as text,
  *                        for F and D also NaN, Infinity, -Infinity

@@ -1,9 +1,9 @@
 #ifndef JPEER_OP_SESSION_KEY_H
 #define JPEER_OP_SESSION_KEY_H
 /*
- * The key by which clients share a session (a `peer-id`, or a ZeroMQ routing id, of a principal), and a session's name in the log. The same
- * name is another key for each principal.
- * Pure, any thread.
+ * The key by which clients share a session, and the name of a session in the log. A key is a `peer-id` or a
+ * ZeroMQ routing id, together with a principal. If two principals use the same id, their keys differ. Pure,
+ * any thread.
  */
 #include "base/status.h"
 #include "base/text.h"
@@ -20,7 +20,8 @@ enum {
 };
 
 struct op_session_key {
-  uint64_t serial; /* the number that the log shows for a session without a key; is not compared; 0: none */
+  uint64_t serial; /* the number that the log shows for a session without a key; not compared with other keys;
+                    * 0: none */
   size_t length;   /* 0: no key */
   uint8_t bytes[OP_SESSION_KEY_HEAD + OP_ROUTING_ID_MAX];
 };

@@ -6,7 +6,7 @@
 
 enum { DIMENSIONS_MAX = 255 }; /* JVMS 4.3.2 */
 
-/* JLS 3.9 and the literals of 3.10, without the primitives and void. Sorted. */
+/* The keywords of JLS 3.9 and the literals of 3.10, without the primitives and void. Sorted. */
 static const char *const reserved_words[] = {
     "_",         "abstract", "assert", "break",    "case",         "catch",     "class",      "const",
     "continue",  "default",  "do",     "else",     "enum",         "extends",   "false",      "final",
@@ -132,7 +132,7 @@ static enum jp_status fail_reserved(struct text written, struct jp_error *error)
   return jp_fail(error, JP_INVALID, "Type name is a Java reserved keyword: %.*s", TEXT_ARGS(written));
 }
 
-/* Identifiers with dots between them (JLS 3.8, 6.2). */
+/* True for identifiers with dots between them (JLS 3.8, 6.2). */
 static bool is_class_name(struct text name)
 {
   bool at_start = true;
@@ -254,7 +254,7 @@ struct text op_type_binary_name(const struct op_type *type, struct arena *arena)
   return (struct text){text, len};
 }
 
-/* Unqualified names with '/' between them (JVMS 4.2.1, 4.2.2). */
+/* True for unqualified names with '/' between them (JVMS 4.2.1, 4.2.2). */
 static bool is_internal_name(struct text name)
 {
   bool at_start = true;

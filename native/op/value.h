@@ -82,8 +82,8 @@ struct op_value {
   /* The suffix that a number carried in its request, in lower case (d, f or l), or 0. */
   char suffix;
   bool is_members_type; /* the codec has found `type` from the member; the caller did not declare it */
-  /* For a number in a list without a declared type: 'J': it becomes a Long; 'L': it becomes a BigInteger; 0:
-   * its size decides. Only for an OP_INTEGER without a suffix. */
+  /* The class of a number in a list without a declared type. 'J': a Long; 'L': a BigInteger; 0: the class
+   * depends on the size of the number. Only for an OP_INTEGER without a suffix. */
   char widened;
   enum op_out out; /* of a list or an OP_PACKED in a request */
   /* The Java type that the caller declared, as written ("int", "String[]", "[I", "com.example.Foo"); data is
@@ -104,8 +104,9 @@ struct op_value {
     struct {
       uint32_t ref;
       union {
-        uint32_t release_count; /* OP_DELETE_OBJECT: references to release; 0: delete the object */
-        bool has_length;        /* results only: of an object that has no value */
+        uint32_t release_count; /* OP_DELETE_OBJECT: the number of references to release; 0: delete the
+                                 * object */
+        bool has_length;        /* results only: the object is sent without a value, but with its length */
       };
       size_t length;
       const struct op_callback_identity

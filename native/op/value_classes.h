@@ -11,7 +11,7 @@
 
 /* How a value becomes an object of a class, where the name of the class determines it. */
 enum class_maker {
-  /* the name does not determine it: an enum, a collection, or a class that accepts only refs */
+  /* the name does not determine how: an enum, a collection, or a class that accepts only refs */
   MAKER_OTHER,
   MAKER_NATURAL, /* Object, Number, CharSequence, Comparable, ...: the class that the value's form suggests */
   MAKER_STRING,  /* java.lang.String */
@@ -24,9 +24,8 @@ enum class_maker {
   MAKER_CLASS      /* java.lang.Class, by its name */
 };
 
-/* The text of an object. An argument of the class may be given as the same text. The object's toString runs
- * no code of an application, because the class is final, or because only objects of the class itself have the
- * text, and objects of subclasses do not. */
+/* How the text of an object is made. The same text is accepted as an argument of the class. Making the text
+ * runs no code of an application: the class is final, or objects of its subclasses get no text. */
 enum class_text {
   CLASS_TEXT_NONE,
   CLASS_TEXT_NAME,     /* an enum: the name of the constant; enums have no row */

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A writer that is not at the beginning of the ring polls `taken` once in this many bytes. The poll is slow:
- * it reads a line that the other side writes all the time. */
+/* A writer that wants to go back to the home polls `taken` at most once while it writes this many bytes. The
+ * poll is slow, because it reads a cache line that the other side writes all the time. */
 enum { HOME_POLL_EVERY = 1024 };
 
 /* Lines of a small frame, which are prefetched from the other side's cache together. */
@@ -145,8 +145,9 @@ static size_t write_some(struct ring_writer *writer, const char *bytes, size_t c
   return count;
 }
 
-/* True if the home has room for the frame, and also for the skipped part and all bytes in flight. In that
- * case the frame need not wait because the writer goes home. */
+/* True if the writer may go back to the home (ring/ring.h): the home has room for the frame even while the
+ * skipped part and all bytes in flight are unread. The frame then does not wait longer because of the
+ * skip. */
 static bool is_home_free(const struct ring_writer *writer, size_t frame_size)
 {
   size_t in_flight = (size_t)(writer->position - writer->taken);
@@ -221,8 +222,9 @@ static bool write_pieces(struct ring_writer *writer, struct text payload,
   return write_part(writer, payload.data, payload.len, rest);
 }
 
-/* False: the frame wraps around the end of the ring, is published in pieces, or waits for room. The padding is in the
- * last word, of which the head or the payload may be a part. */
+/* Writes a whole frame by one copy, if possible. False: the frame wraps around the end of the ring, is
+ * published in pieces, or must wait for room. The padding is written as part of the last word, which may also
+ * have the end of the payload, or the head. */
 static bool write_at_once(struct ring_writer *writer, uint64_t head, struct text payload)
 {
   const uint64_t last = 0;
@@ -292,7 +294,7 @@ bool ring_writer_release_pages(struct ring_writer *writer)
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   size_t begin = ((uintptr_t)(writer->bytes + RING_HOME) + page - 1) / page * page - (uintptr_t)writer->bytes;
   size_t end = ((uintptr_t)(writer->bytes + writer->size)) / page * page - (uintptr_t)writer->bytes;
-  /* If the system refuses, the pages are not released: nothing depends on their release. */
+  /* The system may refuse to release the pages. Nothing depends on their release. */
   if (begin < end && begin < writer->reach)
     (void)madvise(writer->bytes + begin, end - begin, MADV_REMOVE);
   writer->reach = 0;

@@ -12,14 +12,15 @@
  * ring. After a wrong position or frame, the ring is `is_broken` for ever, and its functions find and consume
  * nothing.
  *
- * Shape: a control page, the ring to the peer, the ring to the client. Positions count bytes and only grow. A
- * frame is a head of 8 bytes (uint32 length, uint32 kind; the machine's byte order, which is little-endian
- * everywhere), the payload, and zeros up to a multiple of 8, so that a head never crosses the end of the
- * ring. A frame that is longer than the ring is written and read in pieces.
+ * Layout of the memory: a control page, the ring to the peer, the ring to the client. Positions count bytes
+ * and only grow. A frame is a head of 8 bytes (uint32 length, uint32 kind; the machine's byte order, which is
+ * little-endian everywhere), the payload, and zeros up to a multiple of 8, so that a head never crosses the
+ * end of the ring. A frame that is longer than the ring is written and read in pieces.
  *
- * Home: the first RING_HOME bytes of a ring. Before a writer leaves the home, it writes a skip frame over the
- * rest of the ring and continues at the beginning, if little is in flight. This way a connection with small
- * messages touches few pages. ring_writer_release_pages releases the pages that larger messages have touched.
+ * Home: the first RING_HOME bytes of a ring. If only a few bytes are in flight, a writer does not leave the
+ * home: it writes a skip frame over the rest of the ring and continues at the beginning. This way a
+ * connection with small messages touches few pages. ring_writer_release_pages releases the pages that larger
+ * messages have touched.
  *
  * A writer or a reader belongs to one thread at a time.
  */
@@ -78,7 +79,8 @@ struct ring_writer {
   size_t offset;         /* the offset of `position` in the ring */
   uint64_t published;    /* the position that was published last */
   uint64_t taken;        /* by the other side, at the last poll */
-  uint64_t home_poll_at; /* `taken` is not polled for the way home before this position */
+  uint64_t home_poll_at; /* before this position `taken` is not polled to find out whether the writer can go
+                          * home */
   size_t left;           /* bytes still missing of the current frame */
   size_t reach;          /* the highest offset written since pages were released */
   uint32_t notified;     /* for ring_move_position */
@@ -117,8 +119,8 @@ size_t ring_begin_frame(struct buffer *out);
 /* Makes a frame of the bytes appended since ring_begin_frame returned `begin`. out becomes failed if the payload is
  * longer than a frame may be. */
 void ring_end_frame(struct buffer *out, size_t begin, enum ring_kind kind);
-/* Writes frames made by ring_append_frame, or the rest of them, as far as there is room, and returns the number of
- * bytes written. bytes begin where the last call ended. */
+/* Writes frames that ring_append_frame has made, as far as there is room, and returns the number of bytes
+ * written. If the last call did not write all of its bytes, the next call must begin with the rest. */
 size_t ring_write(struct ring_writer *writer, const char *bytes, size_t count);
 /* How to notify the other side. */
 struct ring_notifier {
@@ -129,7 +131,8 @@ struct ring_notifier {
  * ring already. A payload longer than RING_PIECE is published piece by piece, with a notification if one is needed. */
 void ring_write_frame(struct ring_writer *writer, enum ring_kind kind, struct text payload,
                       const struct ring_notifier *notifier, struct buffer *rest);
-/* A hint: the other side has read all that was written, so its cache can release the next line. */
+/* A hint for the processor: prefetches the next line to write. Call it when the other side has read all that
+ * was written. */
 void ring_writer_prepare(const struct ring_writer *writer);
 /* Publishes this side's position, so that the other side sees all that was written. True: notify it. */
 bool ring_writer_publish(struct ring_writer *writer);
@@ -162,9 +165,10 @@ enum ring_found ring_read_head(struct ring_reader *reader, uint32_t *kind, size_
 size_t ring_read(struct ring_reader *reader, char *into, size_t count);
 /* Polls the other side's position. True if it has written more since the last poll. */
 bool ring_reader_poll(struct ring_reader *reader);
-/* The same, but makes at most `most` unread bytes available; the rest shows as more (ring_reader_has_more). */
+/* The same as ring_reader_poll, but makes at most `most` unread bytes available. For the rest,
+ * ring_reader_has_more remains true. */
 bool ring_reader_poll_within(struct ring_reader *reader, size_t most);
-/* True if there is more than at the last poll. Changes nothing. */
+/* True if there are more bytes than the last poll has made available. Changes nothing. */
 static inline bool ring_reader_has_more(const struct ring_reader *reader)
 {
   return ring_poll_position(&reader->other->written) != reader->written;
@@ -187,7 +191,8 @@ static inline void ring_publish_processor(struct ring_side *mine, int processor)
 {
   RING_STORE(&mine->processor, processor < 0 ? 0 : (uint32_t)processor + 1, RING_RELAXED);
 }
-/* -1: unknown. The other side may have written any number. */
+/* Returns the processor that the other side has written, or -1 if it is unknown. The number is checked,
+ * because the other side may write any number. */
 static inline int ring_processor_of(struct ring_side *other)
 {
   uint32_t processor = RING_LOAD(&other->processor, RING_RELAXED);

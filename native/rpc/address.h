@@ -44,7 +44,7 @@ static inline bool rpc_address_user(const struct rpc_address *address, uint32_t 
   return true;
 }
 
-/* 127.0.0.0/8, and ::1, of which the first eight bytes are 0. */
+/* True for 127.0.0.0/8, and for ::1, of which the first eight bytes are 0. */
 static inline bool rpc_address_is_loopback(const struct rpc_address *address)
 {
   static const uint8_t zeros[RPC_ADDRESS_IPV6];

@@ -24,8 +24,8 @@ void rpc_call_watch_fini(struct rpc_call_watch *watch)
   pthread_mutex_destroy(&watch->lock);
 }
 
-/* Waiting here cannot deadlock with a safepoint: a visitor may wait for the JVM, but the JVM does not wait
- * for this thread, which runs in C. */
+/* Ends a call that has a visitor, and waits for the visitor. This cannot deadlock with a safepoint: the
+ * visitor may wait for the JVM, but the JVM does not wait for this thread, which runs in C. */
 enum rpc_call_cause rpc_call_end_visited(struct rpc_call_watch *watch, struct jvm_thread *thread)
 {
   pthread_mutex_lock(&watch->lock);
@@ -75,8 +75,8 @@ void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *in
   atomic_store_explicit(&inner->own_arrived_ns, arrived_ns, memory_order_relaxed);
   inner->arrived_ns = &inner->own_arrived_ns;
   pthread_mutex_lock(&watch->lock);
-  /* The thread was interrupted, but Java has not read its interrupt flag yet: the flag is not meant for
-   * the nested request. */
+  /* The thread was interrupted, and Java has not read its interrupt flag yet. The flag is cleared, because it
+   * is not meant for the nested request. */
   if (watch->interrupt == RPC_INTERRUPT_SENT && jvm_thread_clear_interrupt(thread))
     watch->interrupt = RPC_INTERRUPT_DUE;
   inner->of_nested = of_nested;
@@ -84,8 +84,9 @@ void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *in
   pthread_mutex_unlock(&watch->lock);
 }
 
-/* Without the lock, because the interrupt may run code of the application, which may call the client again:
- * no other thread interrupts this thread, because the state already says that the interrupt was sent. */
+/* The lock is released before the interrupt, because the interrupt may run code of the application, which may
+ * call the client again. The state already says that the interrupt was sent, so no other thread interrupts
+ * this thread. */
 void rpc_call_end_nested(struct rpc_call_watch *own, struct jvm_thread *thread)
 {
   struct rpc_call_watch *watch = own;
@@ -123,7 +124,7 @@ static void end_visit(struct rpc_call_watch *watch)
   pthread_mutex_unlock(&watch->lock);
 }
 
-/* Cuts a text of the client's to the length that a name may have. */
+/* Cuts a text of the client to the longest length of a name. */
 static struct text cut_text(struct text t)
 {
   return text_slice(t, 0, t.len < MEMBER_NAME_MAX ? t.len : MEMBER_NAME_MAX);
@@ -221,7 +222,8 @@ static int64_t arrival_of(const struct rpc_call_watch *watch)
   return ns == 0 ? INT64_MAX : ns / 1000000;
 }
 
-/* client: of the call; NULL: the call is not visited, so that its client is not known. */
+/* Writes the beginning of an entry of the list. client: the client of the call; NULL: unknown, because the
+ * call is not visited. */
 static void begin_entry(const struct rpc_call_watch *watch, const struct rpc_client *client, uint64_t number,
                         struct buffer *list)
 {
@@ -278,7 +280,8 @@ static int64_t find_timeout(int64_t of_all, const struct operation *operation)
   return own == 0 || (of_all != 0 && of_all < own) ? of_all : own;
 }
 
-/* Notifications finish when their client has left, also those of a batch. */
+/* True if the operation runs to its end even though its client has left. Notifications do so, also those of a
+ * batch. */
 static bool finishes(const struct operation *operation, enum rpc_call_cause cause)
 {
   return cause == RPC_CALL_LEFT && operation->is_notification;
@@ -311,7 +314,8 @@ static void note_deadline(struct rpc_call_watch *watch, const struct rpc_peer *p
       timeout_ms == 0 ? INT64_MAX : (arrived_ms < since_ms ? arrived_ms : since_ms) + timeout_ms;
 }
 
-/* Its message is nested in a callback, and was cancelled. In a visit, of this watch or of the one around it. */
+/* True if the message is nested in a callback and was cancelled. Called during a visit of this watch or of
+ * the watch around it. */
 static bool is_cancelled(const struct rpc_call_watch *watch)
 {
   return watch->of_nested != NULL &&
@@ -326,8 +330,9 @@ static int64_t pending_deadline(const struct rpc_call_watch *watch)
   return is_cancelled(watch) ? 0 : watch->deadline_ms;
 }
 
-/* From each call to the one that is nested in it, which keeps those around it. A cancelled message that is between two
- * calls, or is visited by another thread, is asked again soon. */
+/* Visits the call of the worker, then the call that is nested in it, and so on. A visit of an inner call also
+ * keeps the outer calls from ending. A cancelled message that is between two calls, or that another thread
+ * visits, is checked again soon. */
 int64_t rpc_call_find_deadline(void *context, struct rpc_worker *worker, int64_t since_ms,
                                struct rpc_call_end *end)
 {

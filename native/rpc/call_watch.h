@@ -20,13 +20,14 @@
  *     (`calls`), which differs for each request of a batch.
  *   - rpc_call_end_visited clears the interrupt flag before the thread continues, even if the thread is pinned and
  *     otherwise keeps its flag from one call to the next. No flag that the peer has set reaches the next request.
- *   - A request that is nested in a callback runs on the same thread, inside the visited call. While one runs
- *     (`inner`, under the lock), the interrupt is delayed (RPC_INTERRUPT_DUE), and a flag that was set just before
- *     is cleared; the thread interrupts itself when the nested request has ended.
- * A nested request has a watch of its own, which is found from the watch of the call around it, and has a timeout of its own:
- * all of the above holds for the nested request. A nested message is cancelled by its cause (`of_nested`), which belongs to
- * the message: a visitor that finds another message at its place finds no cause there.
- * The thread of an executor is never interrupted: its caller's call ends when the executor has run the request.
+ *   - A request that is nested in a callback runs on the same thread, inside the visited call. While a nested
+ *     request runs (`inner`, under the lock), the interrupt of the outer call is delayed (RPC_INTERRUPT_DUE).
+ *     An interrupt flag that was set just before is cleared. When the nested request has ended, the thread
+ *     interrupts itself. A nested request has a watch of its own, which is found from the watch of the call
+ *     around it, and a timeout of its own. All rules above apply to it, too. A nested message is cancelled by
+ *     a cause that belongs to the message (`of_nested`), so the cancel cannot hit another message that runs
+ *     in the same watch later. The thread of an executor is never interrupted. The call that waits for the
+ *     executor ends when the executor has run the request.
  */
 #include "base/in_call.h"
 #include "jni/thread_names.h"
@@ -62,7 +63,8 @@ struct rpc_call_watch {
   _Atomic uint32_t calls;                   /* calls that the thread has begun; wraps around */
 
   struct jvm_given_name given; /* used by the visitor during a visit; otherwise by the worker's thread */
-  /* used as `given` is: a visitor has set a name or an interrupt, which the end of the call undoes */
+  /* a visitor has set a name or an interrupt, which the end of the call undoes. Used by the same threads as
+   * `given` */
   bool is_marked;
   _Atomic enum rpc_call_cause cause; /* why the call is ended; written once, by a visitor */
   enum rpc_call_cause
@@ -80,16 +82,18 @@ struct rpc_call_watch {
   const _Atomic int64_t
       *arrived_ns; /* when the message was received (clock_now_ns), 0: unknown; NULL: unknown */
   _Atomic int64_t own_arrived_ns; /* the target of arrived_ns of a nested request */
-  /* Of a nested message, from rpc_call_begin_nested to rpc_call_end_nested: why it is to be ended, if it is. NULL: the
-   * watch is of no nested message. Changed under the lock of the watch of the call around it. */
+  /* For a nested message, from rpc_call_begin_nested to rpc_call_end_nested: the reason to end it, if there
+   * is one. NULL: the watch does not belong to a nested message. Changed under the lock of the watch of the
+   * call around it. */
   const _Atomic enum rpc_call_cause *of_nested;
   char own_name[RPC_WORKER_NAME_MAX];
 
-  /* Written by the watcher; the last three in a visit, for interrupters: */
+  /* The watcher writes the next six fields, and the last three of them only in a visit, because interrupters
+   * read them. */
   uint32_t seen_calls;
   int64_t seen_ms;   /* when the watcher first saw this count */
   bool was_reported; /* the watcher has reported that this call wants a name */
-  bool is_timed;     /* the next two fields are about the call timed_call */
+  bool is_timed;     /* the next two fields are valid: deadline_ms is the deadline of the call timed_call */
   uint32_t timed_call;
   int64_t deadline_ms;
 
@@ -100,7 +104,7 @@ struct rpc_call_watch {
 void rpc_call_watch_init(struct rpc_call_watch *watch, const char *own_name);
 void rpc_call_watch_fini(struct rpc_call_watch *watch);
 
-/* Around each call of a member. watch NULL: the call is not watched. *reached may be written until
+/* Called before each call of a member. watch NULL: the call is not watched. *reached may be written until
  * rpc_call_reach. reached, operation and client are borrowed until the end of the call. */
 static inline void rpc_call_begin(struct rpc_call_watch *watch, const struct operation *operation,
                                   const struct rpc_reached_member *reached, const struct rpc_client *client,
@@ -157,9 +161,10 @@ static inline enum rpc_call_cause rpc_call_find_lateness(const struct rpc_call_w
   return rpc_call_find_late(watch, of_all_ms, operation);
 }
 
-/* Around each request that is nested in a callback, on the thread of the call, without an exception pending. own: of the
- * thread's worker; inner: the one of the nested request, from then on. arrived_ns and of_nested: as in the struct; of_nested
- * may be changed by any thread, and is read until rpc_call_end_nested. */
+/* Called before and after each request that is nested in a callback, on the thread of the call, with no
+ * exception pending. own: the watch of the thread's worker. inner: the watch of the nested request, in use
+ * until rpc_call_end_nested. arrived_ns and of_nested have the same meaning as in the struct. Any thread may
+ * change *of_nested until rpc_call_end_nested. */
 void rpc_call_begin_nested(struct rpc_call_watch *own, struct rpc_call_watch *inner,
                            struct jvm_thread *thread, int64_t arrived_ns,
                            const _Atomic enum rpc_call_cause *of_nested);

@@ -76,7 +76,8 @@ struct rpc_beside {
   void *state;
   /* Ends the request with this id, which runs or waits. False: no request has this id. */
   bool (*cancel)(void *state, struct text id);
-  /* Without a client, whose principal says so: the sender may end others' calls. */
+  /* True if the sender may end the calls of other clients. Used only if serve_beside has no client; otherwise the
+   * client's principal decides. */
   bool is_admin;
 };
 
@@ -98,10 +99,13 @@ struct rpc_codec {
    * codec recognizes. Any thread. */
   bool (*recognizes)(struct text message);
   /*
-   * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: a
-   * longer answer is replaced by an error (0: no limit). The limit applies to answers in memory, not to
-   * streamed answers. *stream is filled in for RPC_STREAM, which is returned only on a channel that may
-   * stream (rpc/channel.h). stream NULL: the answer must be complete in out.
+   * Serves one message (a request, a notification or a batch) and appends the answer to out. reply_max: in a
+   * longer answer the result becomes a ref, or an error takes its place (0: no limit). In a batch this holds for
+   * each request whose answer makes the batch's answer too long. JSON-RPC sends a result that is no object
+   * (such as a number, null or void) even then, because an error would not be shorter, so an answer, mostly a
+   * batch's, may exceed the limit. The limit applies to answers in memory, not to streamed answers. *stream is
+   * filled in for RPC_STREAM, which is returned only on a channel that may stream (rpc/channel.h). stream NULL:
+   * the answer must be complete in out.
    */
   enum rpc_served (*serve)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                            struct text message, struct buffer *out, size_t reply_max,
@@ -124,9 +128,9 @@ struct rpc_codec {
   /* True if the message, which is being served, is a batch of requests. Any thread. NULL: the form has no
    * batches. */
   bool (*is_batch)(struct text message);
-  /* The time for which a message may wait before every request of it is answered with that error, in ms: the
-   * longest timeout of its requests (options.timeout, and call-timeout for a call of a member). 0: a request
-   * has no timeout, or the bytes are no message. Any thread. NULL if answer_ended is NULL. */
+  /* The time in ms for which a message may wait. After this time all its requests have timed out: the result
+   * is the longest timeout of its requests (options.timeout, and call-timeout for a call of a member). 0: a
+   * request has no timeout, or the bytes are not a message. Any thread. NULL if answer_ended is NULL. */
   int64_t (*find_timeout)(void *context, struct text message);
   /* Answers every request of the message with the error of a call that was ended (rpc_service.end_call). is_served: a
    * thread serves the message, and has not returned. Any thread. answer_ended NULL: the message is answered when its

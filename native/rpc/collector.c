@@ -11,12 +11,12 @@ enum { PERIOD_MS = 1000 };
 /*
  * The collector's own thread. Under the collector's lock.
  *
- * | state              | what holds                                        | who leaves it, on what                   |
+ * | state              | meaning                                           | what ends it                             |
  * | COLLECTOR_NONE     | rpc_collector_start was not called, or has failed | rpc_collector_start; rpc_collector_stop  |
  * | COLLECTOR_RUNS     | the thread runs the collections that are wanted   | rpc_collector_stop; rpc_collector_start, |
  * |                    |                                                   | where no thread was made                 |
  * | COLLECTOR_STOPPING | the thread ends after the collection that it runs | the thread                               |
- * | COLLECTOR_STOPPED  | there is no thread                                | nobody                                   |
+ * | COLLECTOR_STOPPED  | there is no thread                                | nothing                                  |
  */
 enum collector_state {
   COLLECTOR_NONE,     /* no thread was started */

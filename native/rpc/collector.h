@@ -4,9 +4,9 @@
  * The garbage collections that clients request by `control gc`: never more than one at a time, and at most
  * one in a second. If a collection is allowed, the requesting thread runs it. The requests of the following
  * second share one further collection. The collector's thread runs that collection when the second is over,
- * and the requests do not wait for it. The collector's thread is started before there are clients: starting a
- * Java thread takes the monitor of java.lang.Thread (JDK 17), and a call may hold this monitor for long. A
- * peer has one collector, which all threads use.
+ * and the requests do not wait for it. The collector's thread is started before there are clients, because
+ * starting a Java thread needs the monitor of java.lang.Thread (JDK 17), which a call may hold for a long
+ * time. A peer has one collector, which all threads use.
  */
 #include "jni/jvm.h"
 

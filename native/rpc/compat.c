@@ -1,6 +1,6 @@
 #include "rpc/compat.h"
 
-/* The element class of an array type; of a malformed type, the part that can be read. */
+/* Returns the element class of an array type. For a malformed type, returns the part that can be read. */
 static struct text element_of(struct text type)
 {
   struct text name = type;

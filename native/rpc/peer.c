@@ -133,8 +133,8 @@ const struct rpc_service *rpc_peer_service(struct rpc_peer *peer)
 
 void rpc_peer_destroy(struct rpc_peer *peer)
 {
-  /* A thread that hangs in a dying JVM may still use the sessions or the collector: they are then left
-   * until the process ends. */
+  /* A thread that hangs in a dying JVM may still use the sessions or the collector. In that case nothing is
+   * freed before the process ends. */
   if (peer == NULL || (peer->sessions != NULL && !rpc_peer_detach(peer)))
     return;
   nested_workers_destroy(peer->nested_workers);

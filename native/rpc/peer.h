@@ -17,28 +17,30 @@ struct rpc_peer;
 /* The classes that no client may use with --compat pal: for policy_config.withheld. */
 #define RPC_COMPAT_WITHHELD "io.quasient.pal.**"
 
+/* The limits of callbacks. A value in parentheses is the default of `jpeer run`. */
 struct rpc_callback_limits {
-  size_t calls_max;   /* open calls of a connection; 1,000 */
-  size_t depth_max;   /* open calls of a thread; 64 */
-  size_t threads_max; /* the peer's own threads that wait in calls; 256. 0: any number */
-  int64_t timeout_ms; /* of each call; 0: none */
+  size_t calls_max;   /* the most open calls of a connection (1,000) */
+  size_t depth_max;   /* the most open calls of a thread (64) */
+  size_t threads_max; /* the most threads of the peer that wait in calls (256); 0: any number */
+  int64_t timeout_ms; /* the longest wait of each call; 0: no limit */
 };
 
+/* The limits of the peer. A value in parentheses is the default of `jpeer run`. */
 struct rpc_limits {
-  size_t max_depth;           /* 128 */
-  size_t max_batch;           /* 1,000 */
-  size_t session_max_objects; /* 4,000,000 */
-  uint32_t first_ref_min;     /* of struct rpc_session_limits */
+  size_t max_depth;           /* the most levels of a message (128) */
+  size_t max_batch;           /* the most requests in a batch (1,000) */
+  size_t session_max_objects; /* the most objects of a session (4,000,000) */
+  uint32_t first_ref_min;     /* as in struct rpc_session_limits */
   uint32_t first_ref_max;
-  size_t values_max;           /* of one request; 1,000,000 */
-  size_t sessions_max;         /* 100,000 */
-  size_t sessions_per_address; /* 10,000; 0: all of them */
-  int64_t session_ttl_ms;      /* 600,000 */
-  size_t message_max;          /* 16 MiB */
-  /* the limit of the transports; the peer only shows it, as it does the next field */
+  size_t values_max;           /* the most values in one request (1,000,000) */
+  size_t sessions_max;         /* the most sessions (100,000) */
+  size_t sessions_per_address; /* the most sessions of one client address (10,000); 0: all of them */
+  int64_t session_ttl_ms;      /* how long an unused session is kept (600,000) */
+  size_t message_max;          /* the most bytes of a message (16 MiB) */
+  /* the limit of the transports; the peer only shows this field and the next */
   size_t connections_max;
-  size_t threads_max;      /* calls that may run at a time */
-  int64_t call_timeout_ms; /* of each call of a member; 0: none */
+  size_t threads_max;      /* the most calls that run at a time */
+  int64_t call_timeout_ms; /* the longest time of a call of a member; 0: no limit */
   struct rpc_callback_limits callbacks;
   struct jvm_limits java;
 };
@@ -65,7 +67,8 @@ void rpc_peer_set_addresses(struct rpc_peer *peer, const char *const *addresses)
  * idle sessions. */
 enum jp_status rpc_peer_attach(struct rpc_peer *peer, struct jvm *jvm, struct jp_error *error) JP_MUST_CHECK;
 const struct rpc_service *rpc_peer_service(struct rpc_peer *peer); /* borrowed, as long as the peer */
-/* The principals were loaded again: ends the sessions of those that are gone. Any thread. */
+/* Call it after the principals were loaded again: ends the sessions of principals that no longer exist. Any
+ * thread. */
 void rpc_peer_principals_changed(struct rpc_peer *peer);
 /* Called from hooks.drain, after all transports have stopped serving: ends the sessions while Java may
  * still be used. False if their thread did not end in time. May be repeated. */

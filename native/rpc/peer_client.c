@@ -235,8 +235,9 @@ void rpc_client_close(void *context, struct rpc_worker *worker, struct rpc_clien
   rpc_client_destroy(peer->sessions, client, thread);
 }
 
-/* From now on the new client owns the callbacks and the place in the process. The parted client still holds
- * the callbacks, which hold the process, because its thread may still call and name them. */
+/* Replaces a client whose thread is lost by a new client, which owns the callbacks and the place in the
+ * process from then on. The old client still holds the callbacks, which hold the process, because its thread
+ * may still use them. */
 struct rpc_client *rpc_client_part(void *context, struct rpc_client *client)
 {
   struct rpc_peer *peer = context;

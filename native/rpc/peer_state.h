@@ -51,7 +51,8 @@ struct rpc_worker {
   /* For crew members only: */
   struct rpc_call_watch watch;
   const struct rpc_waits *waits; /* NULL: the thread never waits for a client */
-  _Atomic bool was_interrupted;  /* since it last polled the call in which it waits */
+  _Atomic bool was_interrupted;  /* the thread was interrupted since it last polled the call in which it
+                                  * waits */
   uint32_t number;               /* of all workers so far (worker.c) */
   bool is_lost;                  /* under worker.c's lock */
   struct rpc_address lost_of;    /* the address of the client that the lost thread serves */
@@ -66,7 +67,8 @@ struct rpc_client {
   bool only_safe;
   _Atomic bool
       is_parted; /* its thread is lost, its request was answered, and another client has replaced it */
-  struct principal *principal; /* whose client it is: held, except by a nested one. NULL: owner */
+  struct principal *principal; /* the principal of the client: held, unless the client is nested. NULL:
+                                * owner */
   struct principal_proof proof;
   bool is_stale;              /* its message is meant for another epoch: no request of it runs */
   uint64_t number;            /* unique in the life of the peer */
@@ -82,7 +84,7 @@ struct rpc_client {
   struct rpc_session *spare;
   const struct rpc_push *push;     /* NULL: the client receives only answers */
   void *connection;                /* for push->open */
-  struct rpc_process *process;     /* that the client has joined (control session); NULL: none */
+  struct rpc_process *process;     /* the process that the client has joined (control session); NULL: none */
   struct rpc_callbacks *callbacks; /* NULL: the client has given no callback, and belongs to no process */
 };
 
@@ -101,9 +103,9 @@ void rpc_worker_keep_changes(void *context, struct rpc_worker *worker);
 bool rpc_worker_is_exiting(void *context, struct rpc_worker *worker);
 void rpc_worker_set_waits(void *context, struct rpc_worker *worker, const struct rpc_waits *waits);
 
-/* worker.c: appends the running calls as JSON, for the answer to `control calls`. by: the calling thread's.
- * Runs no Java except code of the JDK. An interrupt or a name of a listed call is delayed until the call was
- * listed. */
+/* worker.c: appends the running calls as JSON, for the answer to `control calls`. by: the jvm_thread of the
+ * calling thread. Runs no Java except code of the JDK. An interrupt or a name of a listed call is delayed
+ * until the call was listed. */
 void rpc_workers_list_calls(struct jvm_thread *by, struct arena *arena, struct buffer *list);
 /* worker.c: requests the end of the listed call with this number, which is then answered as cancelled. False:
  * the call does not run. Any thread. */

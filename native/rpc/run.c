@@ -83,7 +83,8 @@ enum jp_status rpc_run_find_session(struct rpc_run *run, bool make, struct rpc_s
     return find_guest(run, session, outcome);
   struct jp_error error;
   enum jp_status status = JP_OK;
-  /* Finds no session for a client without a key: another thread may be making that session. */
+  /* rpc_session_find finds nothing for a client without a key, whose session another thread may be making
+   * now. */
   struct rpc_session *found;
   if (client->session == NULL && make)
     status = rpc_client_hold_session(peer, client, &error);
@@ -207,8 +208,8 @@ static bool name_class(const struct jvm_request *request, struct operation *name
     named->type = jvm_instance_class(request, outcome);
     return named->type.data != NULL;
   }
-  /* The class of the object that will be made. For a primitive type this is its wrapper class. A malformed
-   * type is reported later, by the code that makes the instance. */
+  /* Here the class of the object that will be made is found. For a primitive type this is its wrapper class.
+   * A malformed type is reported later, by the code that makes the instance. */
   struct op_type type;
   named->type = operation->receiver->type;
   if (op_type_parse_argument(named->type, &type, NULL) == JP_OK) {
@@ -319,8 +320,8 @@ static const struct jvm_executor *find_executor(const struct rpc_peer *peer, str
   return NULL;
 }
 
-/* The principal whose call counts. NULL: none. A request that is nested in a callback runs on the thread of a call that is
- * counted already. */
+/* Returns the principal for which the call counts. NULL: the call does not count. A request that is nested in
+ * a callback does not count, because it runs on the thread of a call that is counted already. */
 static struct principal *find_counted(const struct rpc_run *run)
 {
   const struct rpc_worker *own = run->client->principal == NULL ? NULL : rpc_worker_now();
@@ -369,7 +370,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     rpc_call_fail(cause, run->request.arena, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
     rpc_run_release_result(run);
-  /* the operation may be run->named, which is not valid after this; functions for a result need no
+  /* the operation may be run->named, which is not valid any more; the functions for results need no
    * operation */
   run->request.operation = NULL;
   if (returns_throwable)

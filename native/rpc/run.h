@@ -68,8 +68,8 @@ static inline struct judge rpc_runner_judge(struct rpc_runner *runner, enum op_c
   return judge_make(runner->policy, &runner->names, channel, session);
 }
 
-/* Before each message: holds the policy in force for the principal (NULL: owner), under which all of the message is served,
- * and clears the state of the message before. */
+/* Called before each message. Holds the policy in force for the principal (NULL: owner), under which the
+ * whole message is served, and clears the state of the previous message. */
 void rpc_runner_begin_message(struct rpc_runner *runner, const struct principal *principal);
 
 /* The state in which the requests of one message run, one after the other. rpc_run_init initialises it for
@@ -86,7 +86,8 @@ struct rpc_run {
   bool names_session;        /* always if `guest` is not NULL */
   bool is_framed;            /* jvm_request_end is due */
   struct uuid guest_id;      /* of the session that the request names */
-  struct rpc_session *guest; /* that session, held until the request ends; NULL: not held */
+  struct rpc_session *guest; /* the session that the request names, held until the request ends; NULL: not
+                              * held */
   size_t stored_before;      /* count of the runner's stored refs at the begin of the request */
   struct rpc_reached_member reached;
   struct jvm_result result; /* kept until the request ends */

@@ -41,8 +41,8 @@ enum rpc_push_kind {
 
 enum rpc_pushed {
   RPC_PUSHED,
-  /* the client does not read now. rpc_service.has_room is called when there is room. Never returned for an
-   * answer */
+  /* the client does not read at present. The transport calls rpc_service.has_room when there is room. Never
+   * returned for an answer */
   RPC_PUSH_NO_ROOM,
   /* the message is longer than the send buffer (send-buffer-max); an answer is longer than the free room in
    * the buffer */
@@ -88,14 +88,14 @@ struct rpc_client_info {
   enum op_channel channel;
   struct text peer_id;    /* the `peer-id` in the client's header, as written; data NULL: none */
   struct text routing_id; /* ZeroMQ: the identity's bytes; else data NULL */
-  /* the epoch for which the client's message is meant, as written; data NULL: not stated */
+  /* the epoch that the client's message names, as written; data NULL: it names no epoch */
   struct text epoch;
   struct rpc_address address;   /* limits for each address count for this address */
-  struct principal *principal;  /* whose client it is: the client holds it. NULL: owner */
-  struct principal_proof proof; /* by what it was known */
+  struct principal *principal;  /* the principal of the client, which holds it. NULL: owner */
+  struct principal_proof proof; /* how the service knows the principal */
   bool only_safe;               /* HTTP GET: only safe procedures may run */
-  /* Of the thread that opens the client: its cache of clients may be used. NULL: the thread is no crew
-   * member. */
+  /* The worker of the thread that opens the client, whose cache of clients may be used. NULL: the thread is
+   * not a crew member. */
   struct rpc_worker *worker;
   const struct rpc_push *push; /* NULL: the client receives only answers */
   void *connection;            /* for push->open */
@@ -109,19 +109,19 @@ enum rpc_received {
 
 /* A request that is nested in a callback. */
 enum rpc_nested_state {
-  RPC_NESTED_RUNS, /* its thread serves it */
-  RPC_NESTED_WAITS /* its thread does something else first */
+  RPC_NESTED_RUNS, /* the thread of the callback serves the request */
+  RPC_NESTED_WAITS /* the thread does something else first */
 };
 
-/* What end_call has to end. */
+/* The call or calls that end_call has to end. */
 struct rpc_call_end {
   enum rpc_call_cause cause; /* RPC_CALL_RETURNS: nothing */
-  bool is_any;    /* any call that the thread is in, and the rest of its message; end_call sets `call` */
+  bool is_any;    /* true: ends any call of the thread, and the rest of its message; end_call sets `call` */
   uint32_t call;  /* else the call of this number (find_deadline), */
-  uint32_t level; /* at this depth of callbacks; 0: the message's own call */
+  uint32_t level; /* the depth of callbacks at which the call runs; 0: the message's own call */
 };
 
-/* How the thread of a worker waits inside the service for input of a client. */
+/* The functions by which the thread of a worker waits, inside the service, for input of a client. */
 struct rpc_waits {
   void *thread;
   /*
@@ -188,12 +188,13 @@ struct rpc_service {
    */
   int64_t (*find_deadline)(void *context, struct rpc_worker *worker, int64_t since_ms,
                            struct rpc_call_end *end);
-  /* Between hold_call and release_call: ends the held call, if `end` means that call, so that its request is answered with
-   * an error. name: as of write_call_name; size 0: not wanted. False: another call was meant, or it is a notification of
-   * a client that has left. Does not wait. */
+  /* Called between hold_call and release_call. Ends the held call if `end` means that call, so that its
+   * request is answered with an error. name: gets the text of write_call_name; size 0: not wanted. False:
+   * `end` means another call, or the call is a notification of a client that has left. Does not wait. */
   bool (*end_call)(void *context, struct rpc_worker *held, struct rpc_call_end *end, char *name, size_t size);
-  /* After end_call: interrupts the thread of the call, once, unless the thread waits for the end of a nested request. The
-   * interrupt may run code of the application, and may never return. own: the calling thread's worker. */
+  /* Called after end_call. Interrupts the thread of the call once, unless the thread waits for the end of a
+   * nested request. The interrupt may run code of the application, and may never return. own: the worker of
+   * the calling thread. */
   void (*interrupt_call)(void *context, struct rpc_worker *own, struct rpc_worker *held);
   /* Called between hold_call and release_call, for a call that was ended. Returns when its thread was
    * interrupted (clock_now_ms), now_ms if the interrupt waits for the end of a nested request, or 0 if the
@@ -201,7 +202,7 @@ struct rpc_service {
   int64_t (*find_interrupt)(void *context, struct rpc_worker *held, int64_t now_ms);
   void (*release_call)(void *context, struct rpc_worker *held);
 
-  /* --- lost threads: those that do not return from a call that was ended --- */
+  /* --- lost threads, which do not return from a call that was ended --- */
 
   /* is_lost true: called when the worker's thread, which hold_call holds, becomes lost. is_lost false: called
    * by that thread when it has returned from the call. */
@@ -229,7 +230,7 @@ struct rpc_service {
   void (*client_close)(void *context, struct rpc_worker *worker, struct rpc_client *client,
                        struct rpc_session_info *info);
   /* Sets *info to the facts about the session for the answer to a handshake, for a client that has just been
-   * opened. NULL: the answer has no such facts. */
+   * opened. describe_session NULL: the answer has no such facts. */
   void (*describe_session)(void *context, struct rpc_client *client, struct rpc_session_info *info);
 
   /* Called if the answer to the worker's last message will not reach the client. Drops the objects that the
@@ -260,15 +261,16 @@ struct rpc_service {
   enum rpc_received (*receive_beginning)(void *context, struct rpc_callbacks *callbacks,
                                          struct text beginning, bool *is_answer);
   /*
-   * `control cancel`: ends a message of the client that is nested in a callback, has a request with this id (as of
-   * rpc_codec.list_ids), and is in this state. One that runs is ended after find_deadline has named it, which the caller has
-   * asked soon; one that waits is answered by rpc_push.send. False: there is no such message that can be ended. As
+   * For `control cancel`: ends a message of the client that is nested in a callback, has a request with this
+   * id (in the form of rpc_codec.list_ids), and is in this state. A message that waits is answered by
+   * rpc_push.send. A message that runs is only marked: find_deadline then names it, and the caller ensures
+   * that find_deadline is called soon. False: no message can be ended. The rules for threads are those of
    * `receive`.
    */
   bool (*cancel_nested)(void *context, struct rpc_callbacks *callbacks, struct text id,
                         enum rpc_nested_state which);
-  /* The client sends nothing more: its open calls end, and later ones end at once. Any thread, while the
-   * client is open; may be repeated. client_close implies it. */
+  /* Called when the client sends nothing more. Ends its open calls; later calls then end at once. Any thread,
+   * while the client is open; may be repeated. client_close does the same. */
   void (*client_gone)(void *context, struct rpc_callbacks *callbacks, bool is_stopping);
   /* True if all threads that wait in the open calls of the client are exiting (is_exiting): the answers
    * are not needed. Any thread, while the client is open. */

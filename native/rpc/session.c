@@ -14,8 +14,8 @@
 enum {
   SEED_BYTES = 8,
   LAST_REFS = 1 << 16,
-  /* The tables never grow, so that no operation waits for a rehash; their untouched pages cost nothing.
-   * With more sessions than buckets the chains become longer. */
+  /* The tables have a fixed size, so that no operation waits for a rehash. Pages that were never used cost no
+   * memory. If there are more sessions than buckets, the chains become longer. */
   BUCKETS_MIN = 64,
   BUCKETS_MAX = 1 << 20
 };
@@ -30,15 +30,16 @@ struct session_queue {
  * groups. */
 enum session_line { LINE_OF_ALL, LINE_OF_ADDRESS, LINE_OF_PRINCIPAL, SESSION_LINES };
 
-/* The sessions that share a limit: those of a client's address, or those of a principal. An entry while a session points
- * to it. Entries are found, made and released under the lock; a holder may count without the lock. */
+/* The sessions that share a limit: the sessions of a client's address, or the sessions of a principal. A
+ * group is in the table as long as a session points to it. Groups are found, made and released under the
+ * lock; a holder may count without the lock. */
 struct session_group {
   struct session_group *next; /* in its bucket */
   uint64_t hash;
   size_t holders;
-  _Atomic size_t sessions; /* with objects; of an address. A principal has a quota */
+  _Atomic size_t sessions; /* the sessions with objects, only of an address; a principal has a quota */
   struct session_queue passing;
-  uint32_t principal; /* its number; 0: the group of an address */
+  uint32_t principal; /* the number of the principal; 0: the group of an address */
   struct rpc_address address;
 };
 
@@ -50,17 +51,19 @@ struct rpc_session {
   } lines[SESSION_LINES];
   struct rpc_sessions *sessions;
   struct jvm_objects *objects;
-  _Atomic uint64_t calls;                  /* of clients that have released it; used without the lock */
+  _Atomic uint64_t calls; /* calls of clients that have released the session; used without the lock */
   _Atomic(struct session_group *) address; /* held; NULL before the first object */
-  struct session_group *of_principal;      /* set before address, and held as long; NULL also for owner */
+  struct session_group *of_principal;      /* set before `address`, and held as long as it; NULL for owner,
+                                            * too */
   struct rpc_session_maker maker;
-  bool is_passing; /* only the message that made it has used it, whether or not it is held */
-  bool is_idle;    /* in its queues; a session that is neither held nor idle has ended */
+  bool is_passing; /* only the message that has made the session has used it; the session may be held or
+                    * not */
+  bool is_idle;    /* the session is in its queues; a session that is neither held nor idle has ended */
   /* the session ends when no client holds it, although it has a key. Set while it is held */
   bool ends_with_holders;
   unsigned holders;
   int64_t idle_since;
-  uint64_t epoch; /* of the first name that clients have received; 0: OpenSSL failed */
+  uint64_t epoch; /* the epoch of the first name that clients have received; 0: OpenSSL has failed */
   uint64_t hash;
   size_t key_length; /* 0: no key */
   uint8_t key[];
@@ -69,12 +72,12 @@ struct rpc_session {
 /*
  * The thread that sweeps. Under the sessions' lock.
  *
- * | state            | what holds                                         | who leaves it, on what                 |
+ * | state            | meaning                                            | what ends it                           |
  * | SWEEPER_NONE     | rpc_sessions_start was not called, or has failed   | rpc_sessions_start; rpc_sessions_stop  |
  * | SWEEPER_RUNS     | the thread sweeps expired sessions                 | rpc_sessions_stop; rpc_sessions_start, |
  * |                  |                                                    | if no thread was made                  |
  * | SWEEPER_STOPPING | the thread ends every session without a holder     | the thread, after that                 |
- * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session     | nobody                                 |
+ * | SWEEPER_STOPPED  | there is no thread; a sweep ends every session     | nothing                                |
  * |                  | without a holder                                   |                                        |
  */
 enum sweeper_state {
@@ -104,7 +107,7 @@ struct rpc_sessions {
   struct session_group **groups;
   struct session_queue idle;
   struct session_queue passing; /* idle passing sessions */
-  struct rpc_session *dead;     /* ended; the sweeper destroys them */
+  struct rpc_session *dead;     /* sessions that have ended; the sweeper destroys them */
   enum sweeper_state sweeper;
   /* when the sweeper wakes next, or has woken last; INT64_MAX: it sleeps until it is notified */
   int64_t sweeper_wakes;
@@ -112,7 +115,8 @@ struct rpc_sessions {
   uint8_t seed[SEED_BYTES];  /* callers choose the keys, but must not be able to choose the buckets */
 };
 
-/* Computed from a session's name (its key or, if it has no key, its serial) under the key of the process. */
+/* The values that are computed from a session's name (its key or, if it has no key, its serial) with the
+ * process's secret key. */
 struct session_mark {
   uint64_t epoch;
   uint32_t first_ref; /* the first ref of the first session of the name */
@@ -150,7 +154,7 @@ static uint64_t hash_bytes(const struct rpc_sessions *sessions, const uint8_t *b
   memcpy(seeded, sessions->seed, SEED_BYTES);
   memcpy(seeded + SEED_BYTES, bytes, length);
   uint64_t hash = text_hash((struct text){seeded, SEED_BYTES + length});
-  /* The last bytes of a key of this length reach only the high bits of that hash. */
+  /* In that hash the last bytes of a key of this length change only the high bits. */
   hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9u;
   return hash ^ hash >> 29;
 }
@@ -170,7 +174,7 @@ static struct rpc_session *find_by_key(struct rpc_sessions *sessions, const stru
   return session;
 }
 
-/* Gives the session the key; its memory has room for it. */
+/* Gives the session the key. The session's memory has room for the key. */
 static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *session,
                          const struct op_session_key *key, uint64_t hash)
 {
@@ -183,9 +187,9 @@ static void add_to_table(struct rpc_sessions *sessions, struct rpc_session *sess
 }
 
 /*
- * Returns the highest ref, or more, that any ended session of a key with this hash has used; 0: none has. The
- * next session of the key begins after this ref, so that a ref that a client still has never names another
- * object. Keys that share a place share the number, and only skip refs.
+ * Returns a number that is not below any ref of the ended sessions whose keys have this hash; 0: there is
+ * none. The next session of such a key begins after this number, so that a ref that a client still has never
+ * names another object. Keys that share a place of the table share the number, so they may skip refs.
  */
 static uint32_t *find_last_ref(const struct rpc_sessions *sessions, uint64_t hash)
 {
@@ -219,7 +223,7 @@ static uint64_t hash_group(const struct rpc_sessions *sessions, const struct rpc
                         : hash_bytes(sessions, (const uint8_t *)&principal, sizeof principal);
 }
 
-/* NULL: no session has counted for it. */
+/* Returns NULL if no session has counted for the group. */
 static struct session_group *find_group(const struct rpc_sessions *sessions,
                                         const struct rpc_address *address, uint32_t principal, uint64_t hash)
 {
@@ -386,7 +390,8 @@ static void destroy_session(struct rpc_session *session, struct jvm_thread *thre
   free_session(session);
 }
 
-/* Finds the groups of the session, which the session holds from now on. Returns that of the address; NULL: no memory. */
+/* Finds the groups of the session, which the session holds from now on. Returns the group of the address.
+ * NULL: no memory. */
 static struct session_group *find_groups(struct rpc_session *session)
 {
   struct session_group *address = atomic_load(&session->address);
@@ -412,7 +417,7 @@ static struct session_group *find_groups(struct rpc_session *session)
   return address;
 }
 
-/* Ends the first session of a queue of passing ones. False: the queue is empty. */
+/* Ends the first session of a queue of passing sessions. False: the queue is empty. */
 static bool end_oldest(struct rpc_sessions *sessions, const struct session_queue *passing,
                        struct jvm_thread *thread)
 {
@@ -464,7 +469,7 @@ static const struct jvm_objects_owner OWNER = {.enter = count_session, .leave = 
 
 /* ---- holding ---- */
 
-/* Says whose session it is, and who has made it. */
+/* Sets the principal and the maker of the session. */
 static void set_maker(struct rpc_session *session, const struct rpc_session_maker *maker)
 {
   struct principal *before = session->maker.principal;
@@ -501,7 +506,7 @@ static struct rpc_session *make_session(struct rpc_sessions *sessions, const str
   return session;
 }
 
-/* message: as in rpc_session_maker. */
+/* message has the same meaning as in rpc_session_maker. */
 static struct rpc_session *hold_session(struct rpc_sessions *sessions, struct rpc_session *found,
                                         uint64_t message)
 {
@@ -739,7 +744,7 @@ static bool is_stopping(const struct rpc_sessions *sessions)
   return sessions->sweeper == SWEEPER_STOPPING || sessions->sweeper == SWEEPER_STOPPED;
 }
 
-/* The next session to destroy, or NULL. */
+/* Returns the next session to destroy, or NULL. */
 static struct rpc_session *remove_ended(struct rpc_sessions *sessions, int64_t now_ms)
 {
   pthread_mutex_lock(&sessions->lock);

@@ -9,10 +9,10 @@
  * A session that got its key from rpc_session_share ends at once in any case.
  *
  * A session counts against the limits while it has objects. Holding a session without objects is free, and
- * fails only for lack of memory. Its first object fails if the address of its maker has sessions-per-address
- * already, if its principal has as many as it may have, or if there are sessions-max in all, unless a passing
- * session can end to make room. A passing session is one that only one message has used: an HTTP request, or a
- * ZeroMQ message that names a session. The oldest one ends first.
+ * fails only for lack of memory. Storing its first object fails if a limit is reached: sessions-per-address
+ * for the address of its maker, the limit of its principal, or sessions-max in all. If a passing session can
+ * end to make room, it ends, and the object is stored. A passing session is one that only one message has
+ * used: an HTTP request, or a ZeroMQ message that names a session. The oldest passing session ends first.
  *
  * A new session of a key continues the numbers of the last session of that key, so that a ref of an ended
  * session never names an object of a later session.
@@ -57,8 +57,9 @@ struct rpc_session_limits {
 struct rpc_session_maker {
   struct rpc_address address;  /* the address for which the session counts */
   bool is_passing;             /* made by one message, and possibly never used again */
-  uint64_t message;            /* the number of that message, if it may acquire the session again; or 0 */
-  struct principal *principal; /* whose session it is; the session holds it. NULL: owner */
+  uint64_t message;            /* the number of the message that made the session, if that message may acquire
+                                * the session again; otherwise 0 */
+  struct principal *principal; /* the principal of the session, which holds it. NULL: owner */
 };
 
 /* JP_NO_MEMORY; JP_INTERNAL: OpenSSL has no keyed hash. */
@@ -119,7 +120,8 @@ uint64_t rpc_session_calls(const struct rpc_session *session);
  * last holder. */
 void rpc_session_clear(struct rpc_session *session, struct jvm_thread *thread);
 
-/* Ends the idle sessions whose principal is gone. Those that are held end with their last holder. Any thread. */
+/* Ends the idle sessions whose principal no longer exists. Held sessions of such principals end with their
+ * last holder. Any thread. */
 void rpc_sessions_end_gone(struct rpc_sessions *sessions);
 
 /* Ends the sessions whose TTL is over, and destroys the tables that were left to the sweeper. Returns the

@@ -1,4 +1,4 @@
-/* A worker: what a thread of the crew has to serve messages. */
+/* Workers: the state that a thread of the crew needs to serve messages. */
 #include "rpc/peer_state.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rpc_worker *workers; /* of all crews; guarded by the lock */
-static uint32_t numbers;           /* of workers so far; guarded by the lock */
+static uint32_t numbers;           /* the number of workers made so far; guarded by the lock */
 static _Thread_local struct rpc_worker *worker_now;
 
 struct worker_start {
@@ -181,7 +181,7 @@ bool rpc_worker_find_exiting(struct rpc_peer *peer, const struct rpc_worker *wor
 
 /* ---- lost threads ---- */
 
-/* Binary messages do not set `served`: their clients count as clients without an address. */
+/* Binary messages do not set `served`, so their clients count as clients without an address. */
 void rpc_worker_note_lost(void *context, struct rpc_worker *worker, bool is_lost)
 {
   (void)context;
@@ -227,9 +227,9 @@ static uint64_t number_call(const struct rpc_worker *worker)
          atomic_load_explicit(&worker->watch.calls, memory_order_relaxed);
 }
 
-/* Finds the worker with the next lower number. *held: the worker, whose held call keeps it valid. *held NULL:
- * the worker is in no call, or its call cannot be held and this function has written the entry of the call.
- * False: no worker is left. */
+/* Finds the worker with the next lower number. *held becomes the worker, which remains valid because its call
+ * is held. It becomes NULL if the worker is in no call, or if the call cannot be held; in the second case
+ * this function has written the entry of the call. False: no worker is left. */
 static bool hold_next(uint32_t *number, struct rpc_worker **held, uint64_t *call, struct buffer *list)
 {
   pthread_mutex_lock(&workers_lock);

@@ -1,21 +1,22 @@
-"""The conformance cases in binary form: each step's JSON-RPC request as a Colfer message, its reply as JSON-RPC again.
+"""Runs the conformance cases in binary form: each request is sent as a Colfer message, and each reply becomes JSON-RPC
+again.
 
-A case compares in this form:
-- results: void or not, type, null, ref; the value as the JSON text that an Obj holds, which is without its quotes for
-  a string, and with them under --compat pal. The value that is sent with the ref of a collection or map is
-  not in JSON-RPC, and is left to tests/integration/test_binary.py.
-- errors: throwable type, message, frames and causes of the raised throwable. It carries neither code nor suggestions.
-  If a case names no throwable type, the type is that of its code (THROWABLES).
-- control and meta: the status, by the code of the error that is expected (STATUS_OF), and the body.
+In this form a case compares:
+- results: void or not, type, null, ref; the value as the JSON text in the Obj. (The text of a string has quotes only
+  under --compat pal.) The value that is sent with the ref of a collection or map is not in JSON-RPC, and is left to
+  tests/integration/test_binary.py.
+- errors: throwable type, message, frames and causes of the raised throwable. A raised throwable has neither a code nor
+  suggestions. If a case names no throwable type, THROWABLES has the type that its code stands for.
+- control and meta: the status that corresponds to the code of the expected error (STATUS_OF), and the body.
 - the ref of a value, which --compat pal has only in this form, is left to tests/integration/test_binary_values.py.
 - "from", if --compat pal has it in JSON-RPC, too.
 - null and empty texts are equal: Colfer leaves both out.
 
-Without a binary form, and left out: notifications, batches, JSON-RPC 1.1, ids that are neither strings nor integers,
-malformed JSON and malformed envelopes (codes -32700 and -32600), a Java member as the method, members of
-params and of arguments other than type, value and ref (such as encoding), refs and names of the wrong JSON
-type, and null values of JSON only: an argument with neither value nor ref, and a metadata query's null.
-Number suffixes are part of a value's text.
+These have no binary form, and are left out: notifications, batches, JSON-RPC 1.1, ids that are neither strings nor
+integers, malformed JSON and malformed envelopes (codes -32700 and -32600), a Java member as the method, members of
+params and of arguments other than type, value and ref (such as encoding), refs and names of the wrong JSON type, and
+null values of JSON only: an argument with neither value nor ref, and a metadata query's null. Number suffixes are part
+of a value's text.
 """
 
 import json
@@ -36,7 +37,7 @@ STATUS_OF = {-32001: "UNAUTHORIZED", -32601: "UNSUPPORTED", -32602: "ERROR"}
 # By the method, and whether there is an instance.
 NUMBERS = {("new", False): 1, ("call", True): 2, ("call", False): 3, ("get", False): 4, ("get", True): 5,
            ("put", False): 6, ("put", True): 7}
-# Those that have a ref only in this form, with --compat pal.
+# The classes whose objects have a ref only in binary messages, with --compat pal.
 VALUE_TYPES = {"boolean", "byte", "char", "short", "int", "long", "float", "double", "java.lang.String",
                *(f"java.lang.{name}" for name in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float",
                                                   "Double"))}
@@ -50,7 +51,7 @@ MEMBERS = {"new": {"type", "args"}, "call": {"type", "method", "instance", "args
 
 
 class NotExpressible(Exception):
-    """A step has no binary form. If JSON-RPC would run it, later steps may depend on it."""
+    """A step has no binary form. If JSON-RPC would run the step, later steps may depend on it."""
 
     def __init__(self, why, is_run=False):
         super().__init__(why)
@@ -101,7 +102,7 @@ def ref_number(text, what):
 
 
 class Request:
-    """A JSON-RPC request, its values still text."""
+    """A JSON-RPC request whose values are still JSON text."""
 
     def __init__(self, text):
         text = text.strip()
@@ -272,7 +273,7 @@ class BinaryForm:
         return {"class": fields["clazz"]["name"], kind: fields["name"], "modifiers": fields.get("modifiers", 0)}
 
     def expected(self, reply):
-        """The part of a case's expected reply that this form has."""
+        """The part of a case's expected reply that the binary form has."""
         if not isinstance(reply, dict) or "error" not in reply:
             return reply
         code = reply["error"].get("code", -32000)

@@ -1,10 +1,10 @@
-"""Runs the conformance cases over WebSocket, HTTP, ZeroMQ and shared memory alike, and as binary messages where they
-have that form. The cases of one suite run over Unix sockets, too, which change nothing above the connection.
+"""Runs the conformance cases over WebSocket, HTTP, ZeroMQ and shared memory, and as binary messages if they have that
+form. Only one suite also runs over Unix sockets, because these change nothing above the connection.
 
 usage: run.py [--transport NAME]... [--suite NAME] [--verbose]
 
 A suite is a folder; each of its *.json files is a case or a list of cases, and each of its *.py files has a function
-`cases` that makes some:
+`cases` that makes cases:
 
     {"name": "...", "options": ["--compat", "pal"], "steps": [{"request": ..., "reply": ...}, ...]}
 
@@ -23,24 +23,26 @@ and in a raw text <x>. A step may also be written short, for one of the six meth
 
     {"call": "fixtures.Calculator.add", "on": "$ref:x", "args": [...], "gives": {"type": "int", "value": "8"}}
 
-with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. It "gives" a value object ("null":
-false unless it says otherwise), or "void", or it "fails" with [code, data.message, throwable_type] of which the last may be
-left out. A raw request with the id 1 may have "fails" as well. "only" names the transports of a case; a case for WebSocket
-is for shared memory, too, unless it "happens": "once" in a peer. "contains", in addition to "reply" or
-instead of it, is text that the reply has to contain byte for byte. "times" repeats a step.
+with call, get, put ("value"), new, control or meta; "args" and "value" may be raw text. "gives" is the expected value
+object (with "null": false if it has no "null"), or "void". "fails" in its place is the expected error, [code,
+data.message, throwable_type]; the last may be left out. A raw request with the id 1 may have "fails" as well. "only"
+names the transports of a case; a case for WebSocket is for shared memory, too, unless it "happens": "once" in a peer.
+"contains", in addition to "reply" or instead of it, is text that the reply has to contain byte for byte. "times"
+repeats a step.
 
-JPEER_LEDGER=1 and JPEER_CHECK_JNI=1 (tests/support/peer.py) run the cases under the reference ledger and -Xcheck:jni, and a
-complaint of either fails the case.
+JPEER_LEDGER=1 and JPEER_CHECK_JNI=1 (tests/support/peer.py) run the cases under the reference ledger and -Xcheck:jni.
+If one of these complains, the case fails.
 
 If the peer calls the client, "before_reply" lists the messages that the client receives before the reply, in order, and the
 answers that it sends:
 
     "before_reply": [{"receives": {"method": "callback", "id": "$call:c", ...}, "sends": [{"id": "$ref:c", "result": 5}]}]
 
-If further requests are sent while the request of a step runs, "beside" lists them, as steps. Their replies, and that of
-the step, are received in any order, and told apart by their ids.
+If further requests are sent while the request of a step runs, "beside" lists them, as steps. Their replies and the
+reply to the step may arrive in any order; their ids distinguish them.
 
-binary_form.py describes what the binary form compares, and the steps without such a form; --verbose names those left out.
+binary_form.py describes what the binary form compares, and the steps without such a form; --verbose lists the steps
+that were left out.
 """
 
 import argparse

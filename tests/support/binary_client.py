@@ -1,7 +1,7 @@
 """A client of the binary messages on a peer's ZeroMQ port, and the functions that write and read them.
 
-Messages are dicts (support/colfer.py). Each reply is checked for the common properties of all replies: its number, its one
-part, its ids.
+Messages are dicts (support/colfer.py). The client checks in each reply what all replies have in common: the number,
+exactly one part, and the ids.
 """
 
 import itertools

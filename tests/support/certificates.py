@@ -49,7 +49,7 @@ class Authority:
         return made, self.folder / f"{name}.key"
 
     def sign_itself(self, name, extension=HOST):
-        """Like issue, of a certificate that is no authority and signs itself."""
+        """Like issue, but the certificate signs itself and is not an authority."""
         made = self.folder / f"{name}.pem"
         openssl("req", "-x509", *self._key(name), "-out", made, "-days", 30, "-subj", f"/CN={name}", "-addext", extension,
                 "-addext", "basicConstraints=critical,CA:FALSE")

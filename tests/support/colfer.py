@@ -32,7 +32,7 @@ NUMBERS = {"uint32": (4, 1 << 21), "uint64": (8, 1 << 49)}
 
 
 class Malformed(ValueError):
-    """Bytes that are never made by a writer of Colfer."""
+    """No writer of Colfer makes these bytes."""
 
 
 def varint(number):

@@ -1,8 +1,9 @@
 /*
- * Preloaded into a peer: lets allocations of the peer's own code, or the creation of threads, fail. A test controls it
- * through shared memory. Only the peer's own allocations fail; they are recognized by the caller's address.
- * Allocations of libraries and of the JVM never fail, because the JVM ends the process when memory is short.
- * In this way the released binary can be tested, without a hook in the product.
+ * This library is preloaded into a peer. It lets allocations of the peer's own code, or the creation of
+ * threads, fail. A test controls the library through shared memory. Only the peer's own allocations fail;
+ * they are recognized by the caller's address. Allocations of libraries and of the JVM never fail, because
+ * the JVM ends the process when memory is short. In this way the released binary can be tested, without a
+ * hook in the product.
  *
  * FAILING_MEMORY names a file with a struct failing_memory; tests/support/failing_memory.py has the same layout.
  */

@@ -39,7 +39,8 @@ def put_policy(path, rules, head=""):
 
 
 def on_each_jdk(test):
-    """A test with the options of a peer, for each JDK: all run at once, each with its own test case."""
+    """Decorates a test that starts a peer with options: the test runs once for each JDK, at the same time, each run
+    with its own test case."""
     @functools.wraps(test)
     def run(self):
         def run_on(home):
@@ -47,7 +48,7 @@ def on_each_jdk(test):
             try:
                 case.setUp()
                 test(case, ("--jvm", str(home)))
-                case._opened.close()  # raises a peer's complaints; doCleanups would only count them
+                case._opened.close()  # raises the complaints of a peer, which doCleanups would only count
             finally:
                 self.assertTrue(case.doCleanups(), "a cleanup failed")
         self.at_once(run_on, jdks.homes())
@@ -55,7 +56,7 @@ def on_each_jdk(test):
 
 
 class PeerCase(unittest.TestCase):
-    options = None       # of the peer that the tests of the class share; None: each test starts one of its own
+    options = None       # options of the peer that the tests of the class share; None: each test starts a peer
     peer_arguments = {}  # the keyword arguments of that Peer
     rules = None         # of a policy file for it
     kind = WebSocketClient

@@ -42,7 +42,8 @@ __all__ = [
 
 
 def jboolean(value: bool) -> Typed:
-    """Returns a Java boolean. Like the results of jbyte to jchar, the value chooses an overload by its type."""
+    """Returns a value that is sent as a Java boolean. As with jbyte to jchar, its type takes part in the choice of the
+    overload."""
     return Typed("boolean", value)
 
 
@@ -97,9 +98,9 @@ def cast(java_type: Any, value: Any) -> Any:
 
 
 def call(target: Any, name: str, *args: Any) -> Any:
-    """Calls a method of any visibility, also if a field or a Python name hides it. On a class, the name "<init>" calls
-    a constructor of any visibility. target: an object or a class; for objects and classes of jpeer.aio the
-    result of call, field and set_field is awaited."""
+    """Calls a method of any visibility, even if a field or a Python name hides it. On a class, the name "<init>" calls
+    a constructor of any visibility. target: an object or a class. For objects and classes of jpeer.aio, the results of
+    call, field and set_field must be awaited."""
     connection, instance, java_type = _place(target)
     if name == "<init>" and instance is None:
         return connection.new(java_type, args)
@@ -107,7 +108,7 @@ def call(target: Any, name: str, *args: Any) -> Any:
 
 
 def field(target: Any, name: str) -> Any:
-    """Reads a field of any visibility, also if a method of the same name hides it. target: an object or a class."""
+    """Reads a field of any visibility, even if a method of the same name hides it. target: an object or a class."""
     connection, instance, java_type = _place(target)
     return connection.get(java_type, name, instance)
 
@@ -119,7 +120,7 @@ def set_field(target: Any, name: str, value: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Returns whether both are the same object, as `==` in Java."""
+    """Returns whether both arguments are the same Java object, as `==` in Java."""
     left, right = (each._target if isinstance(each, Wrapper) else each for each in (left, right))
     left, right = (handle_of(each) or each if isinstance(each, JavaException) else each for each in (left, right))
     if isinstance(left, Object) and isinstance(right, Object):

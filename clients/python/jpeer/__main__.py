@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     try:
         with connect(given.url, ca_file=given.ca_file, token_file=given.token_file) if given.url else launch(given.classpath) as java:
             count = write_stubs(java, given.patterns, given.output)
-    except (OSError, ValueError) as error:  # the folder cannot be written, or no peer can be reached by the url
+    except (OSError, ValueError) as error:  # the folder cannot be written to, or no peer is reached by the URL
         stubs.exit(1, f"{stubs.prog}: {error}\n")
     if count == 0:
         stubs.exit(1, f"{stubs.prog}: no public class is called {' or '.join(given.patterns)}\n")

@@ -161,10 +161,10 @@ class Callback:
     interfaces: tuple[str, ...]
 
 class ProtocolError(ConnectionError):
-    """The other side has sent something that no peer sends: it is another program, or it is hostile."""
+    """The other side has sent bytes that no peer sends. It is another program, or it is hostile."""
 
 class Connection:
-    """A jp_client, and for launch() also a jp_peer, without a further thread of the library."""
+    """A connection: a jp_client, and after launch() also a jp_peer. The library has no other threads for it."""
 
     def __init__(
         self,
@@ -199,12 +199,12 @@ class Connection:
     ) -> "Connection": ...
     url: str  # the address at which other clients connect, for launch()
     process_id: int | None  # of the launched peer
-    timeout: float | None  # of every wait, in seconds; None (the default): no limit
+    timeout: float | None  # the time limit of every wait, in seconds; None (the default): no limit
     is_closed: bool
-    pins: bool  # this thread's link, and each other link from its first call on, has a Java thread of its own
+    pins: bool  # each link has a Java thread of its own: this thread's link now, other links from their first call on
     session: str | None  # the UUID of the session that the links share; set once, to the result of share_session
     def close(self) -> None: ...
-    def stop(self, timeout: float) -> int: ...  # for launch(): also ends the peer; returns the status of waitpid
+    def stop(self, timeout: float) -> int: ...  # also ends the peer of launch(); returns the status of waitpid
     # The operations. instance: an Object, or a Typed. Types are Java's full names.
     # loader: a java.lang.ClassLoader that looks up the names in the request.
     def new(self, type: str, args: Sequence[Any] = (), loader: Any = None) -> Any: ...

@@ -77,7 +77,7 @@ class AsyncJava:
         return _wrap(self, await asyncio.to_thread(self._java.add_classpath, *entries))
 
     async def array(self, element_type: Any, *content: Any) -> Any:
-        """Returns a new array with these elements, of that length, or of several dimensions."""
+        """Returns a new array: with these elements, of this length, or with several dimensions."""
         name = connection.class_name(element_type)
         if len(content) == 1:
             return await self.type(f"{name}[]")(content[0])
@@ -88,7 +88,7 @@ class AsyncJava:
         return await self._ask("call", *find_class_object(name))
 
     async def stats(self) -> dict[str, Any]:
-        """Figures of the session: its objects and calls, and the sessions of this address."""
+        """Returns figures of the session: its objects and calls, and the sessions of this address."""
         return connection.read_stats(await self._send("control", "stats"))
 
     async def gc(self) -> None:
@@ -166,7 +166,7 @@ class AsyncJava:
         try:
             return future.result()
         finally:
-            calling.place = None  # tasks that the function has started outlive the call
+            calling.place = None  # the function may have started tasks that outlive the call
 
     async def _ask(self, *step: Any) -> Any:
         return _wrap(self, await self._send(*step))
@@ -215,7 +215,7 @@ class AsyncPackage:
 
 
 class _Operations:
-    """The requests that jpeer.call and similar functions send. Here their results are awaited."""
+    """The requests of jpeer.call and similar functions, as awaitables."""
 
     def __init__(self, java: AsyncJava) -> None:
         self.new = partial(java._ask, "new")
@@ -235,11 +235,12 @@ class _Awaitable:
 
 
 class AsyncMember:
-    # No docstring: __doc__ is the member's. Calling the object calls a method, awaiting it reads a field.
+    # An object that is called for a method and awaited for a field. It has no docstring, because its __doc__ is the
+    # member's.
 
     def __init__(self, java: AsyncJava, cls: Any, instance: Object | None, member: Any, name: str) -> None:
         self._owner, self._class, self._instance, self._member = java, cls, instance, member
-        # The object's class may be hidden, and then no request can name it.
+        # If the object's class is hidden, no request can name it.
         self._type = cls._java_name if instance is None else getattr(member, "_type", instance._java_type)
         self._name = _java_name(member, name)
 
@@ -319,7 +320,7 @@ class AsyncWrapper(Wrapper):
 
 
 def _refusal(cls: Any, owner: object, name: str) -> AttributeError:
-    """Returns the error of an assignment, which could not wait for Java."""
+    """Returns the error for an assignment, because an assignment cannot wait for Java."""
     member = _member_of(cls, name)
     if member is None or name.startswith("_"):
         return missing_attribute(cls, name, owner)
@@ -422,7 +423,7 @@ class AsyncObject(AsyncWrapper):
         cls = type(self._target)
         member = _member_of(cls, name)
         if member is None:
-            member = getattr(self._target, name)  # blocks the loop for a request, or raises
+            member = getattr(self._target, name)  # may send a request that blocks the loop, or raise an error
             member = _member_of(cls, name) or member
         return AsyncMember(self._owner, cls, self._target, member, name)
 

@@ -1,4 +1,4 @@
-"""The links of a jpeer.aio connection: no call waits for the end of another call.
+"""The links of a jpeer.aio connection. There are several, so that no call waits for the end of another call.
 
 A link carries one call at a time. A call that finds no free link waits here until a call is answered or another link is
 open. Calls whose arguments contain functions use links of their own, so that the package has to listen to few links for
@@ -21,7 +21,7 @@ LINKS_MAX = 256
 OPENINGS_MAX = 4  # links that are being opened at the same time
 # Threads that open links, and convert answers whose conversion sends requests (for a new class, for example).
 THREADS_MAX = 8
-GROWTH_SECONDS = 0.002  # the delay before a link is opened for a call: most calls find a free link earlier
+GROWTH_SECONDS = 0.002  # a call waits this long for a free link before another is opened
 REFUSAL_SECONDS = 1.0  # after a link could not be opened, the next attempt waits that long
 
 Place = tuple[str, int]
@@ -31,7 +31,7 @@ Place = tuple[str, int]
 class Link:
     def __init__(self, number: int, descriptor: int, is_shared: bool) -> None:
         self.number, self.descriptor = number, descriptor
-        self.is_shared = is_shared  # False: for one thread whose functions Java has, or for one task
+        self.is_shared = is_shared  # False: the link belongs to one thread whose functions Java has, or to one task
         self.has_thread = False  # a Java thread of its own, for a task
         self.calls = 0  # calls without an answer
         self.is_abandoned = False  # a call that nobody waits for any more is still inside Java
@@ -42,7 +42,7 @@ class Call(NamedTuple):
     step: tuple[Any, ...]
     timeout: float | None
     future: "asyncio.Future[Any]"
-    is_second: bool = False  # sent again, after its link was asked which peer it is connected to
+    is_second: bool = False  # the call is sent the second time, after its link was asked for the identity of its peer
 
 
 class Links:
@@ -144,7 +144,7 @@ class Links:
         return min(self._links.values(), key=lambda link: link.calls) if self._links else None
 
     def _send(self, call: Call, number: int, for_callbacks: int, within: str | None) -> None:
-        links: list[Link] = []  # the link that the call was sent over
+        links: list[Link] = []  # gets the link over which the call was sent
 
         def done(value: Any, error: BaseException | None) -> None:
             if threading.get_ident() == self._thread and not self._loop.is_closed():
@@ -153,7 +153,7 @@ class Links:
             try:
                 self._loop.call_soon_threadsafe(self._finish, call, links, value, error)
             except RuntimeError:
-                if not self._loop.is_closed():  # a closed loop has nobody who waits
+                if not self._loop.is_closed():  # nobody waits in a closed loop
                     raise
 
         try:
@@ -172,7 +172,7 @@ class Links:
         link.gives_callbacks = gives_callbacks
         link.calls += 1
         links.append(link)
-        self._loop.call_soon(self._process, link)  # an answer that has arrived with the send may have woken nobody
+        self._loop.call_soon(self._process, link)  # handles an answer that the send itself has received
 
     def _cancel(self, serial: int, future: "asyncio.Future[Any]") -> None:
         """Cancels the call in Java if the waiting task was cancelled."""
@@ -181,8 +181,8 @@ class Links:
                 self._connection.cancel(serial)
 
     def _send_later(self, call: Call, number: int, for_callbacks: int, within: str | None, error: StaleObject) -> None:
-        """Sends the call again after the link has learned which peer it is connected to: the object may be of a newer
-        peer."""
+        """Sends the call again, after the link has learned the identity of its peer. The object of the call may belong
+        to a newer peer."""
 
         def send(learnt: "asyncio.Future[None]") -> None:
             if learnt.exception() is not None or self._end is not None or number not in self._links:

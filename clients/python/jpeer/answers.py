@@ -7,7 +7,7 @@ from typing import Any
 
 from ._native import ProtocolError
 
-# of type.__flags__: set for this package's exceptions, not for Python's built-in exceptions
+# a bit of type.__flags__ that is set for this package's exceptions, and not for Python's built-in exceptions
 _HEAP_TYPE = 1 << 9
 _SHAPES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -31,8 +31,8 @@ def parsing(what: str) -> Iterator[None]:
 
 
 def count_of(answer: Any, what: str) -> int:
-    """Checks a number of elements: for another value of __len__ Python itself would raise ValueError, OverflowError or
-    TypeError."""
+    """Checks a number of elements. If __len__ returned an invalid value, Python itself would raise ValueError,
+    OverflowError or TypeError."""
     if type(answer) is not int or not 0 <= answer <= sys.maxsize:
         raise ProtocolError(f"the peer's answer is malformed: {what} is {repr(answer)[:200]}")
     return answer

@@ -112,7 +112,7 @@ class Implementation:
             raise TypeError(f"{target!r} does not implement {', '.join(interfaces)}")
         self.target = target
         self.__java_interfaces__ = interfaces
-        self._java = java  # None until the callback is first sent; from then on the connection that sent it
+        self._java = java  # the connection that has sent the callback first; None: it was not sent yet
 
     @classmethod
     def of(cls, target: Any, interfaces: tuple[str, ...], java: "Java | None") -> "Implementation":
@@ -259,8 +259,8 @@ class CallbackTable:
         return bool(keys)
 
     def member_of(self, implementation: Implementation, name: str) -> Callable[..., Any] | None:
-        """Returns the target if the interface's method is abstract, else a function that calls the method in Java.
-        Returns None if the method does not exist."""
+        """Returns the target if the interface's method is abstract. For a default method, returns a function that calls
+        the method in Java. Returns None if the method does not exist."""
         if self.run_coroutine is not None:  # a request here would block the loop
             return None
         for interface in implementation.__java_interfaces__:
@@ -318,7 +318,7 @@ class CallbackTable:
                 for name, count in self._default_methods(interfaces)
                 if callable(_method_of(cls, name)) and accepts(_method_of(target, name), count)
             ]
-        except PeerError:  # no description, for example because of the policy: any name may be a default method
+        except PeerError:  # without a description, which the policy may deny, any name may be a default method
             overrides = [each for each in dir(cls) if not each.startswith("_") and callable(_method_of(cls, each))]
         overrides += [name for name, answer in OBJECT_METHODS.items() if answer.is_defined(cls)]
         return Callback(
@@ -401,8 +401,8 @@ class CallbackTable:
         return known.get(method)
 
     def _throw(self, error: BaseException) -> Thrown:
-        """Returns the Java throwable of a Python exception: the exception's own throwable if this connection has it,
-        else a new one of the equivalent class."""
+        """Returns the Java throwable for a Python exception: its own throwable if this connection has it, or a new
+        throwable of the equivalent class."""
         can_ask = self._java._connection.can_ask()
         if not isinstance(error, JavaException) or not self._is_own(error):
             return self._make_thrown(error, 0)
@@ -522,7 +522,8 @@ def _identity(target: Any) -> Any:
 
 
 def _results_of(methods: Iterable[dict[str, Any]]) -> dict[str, Callable[[Any], Any]]:
-    """Converters for methods whose overloads all return nothing, all a boolean, or all the same Optional class."""
+    """Returns converters for methods whose overloads all return nothing, or all return a boolean, or all return the
+    same class of Optional."""
     kinds: dict[str, set[str]] = {}
     for each in methods:
         kinds.setdefault(each["name"], set()).add(each["returnType"].partition("<")[0])
@@ -543,7 +544,7 @@ def _method_of(target: Any, name: str) -> Any:
 
 
 def _is_coroutine_function(function: Any) -> bool:
-    import inspect  # slow to import, and only needed when Java gets a function
+    import inspect  # imported here, because the import is slow and only needed when Java gets a function
 
     return inspect.iscoroutinefunction(function)
 
@@ -585,7 +586,7 @@ def frames_of(error: BaseException) -> list[Frame]:
     entry = error.__traceback__
     while entry is not None:
         name = dict.get(entry.tb_frame.f_globals, "__name__")
-        module = name if type(name) is str else ""  # another type would run the program's code
+        module = name if type(name) is str else ""  # a value of another type could run code of the program
         if not module.startswith("jpeer.") and module != "jpeer":
             entries.appendleft((module, entry))
         entry = entry.tb_next

@@ -58,7 +58,8 @@ ASKED_MAX = 10_000  # the number of names without a description that a connectio
 # an argument that is not accepted by any parameter, so that a request with it never calls a method
 UNFIT = Typed("int", "")
 SUPERTYPES_MAX = 64  # nested constructions of classes on one thread
-# `names` of the classes that this thread constructs, and whether it looks up the class of a throwable (`thrown`).
+# State of each thread: `names` has the names of the classes that the thread constructs, and `thrown` is set while it
+# looks up the class of a throwable.
 _in_progress = threading.local()
 
 
@@ -70,7 +71,7 @@ class JavaClass(type):
     _java_name = ""
     _supertypes: frozenset[str] = frozenset()
     _nested: tuple[str, ...] = ()
-    _loader: "Object | None" = None  # if the application's class loader does not have the class
+    _loader: "Object | None" = None  # None: the application's class loader has the class
     _constructor: Callable[..., Any]
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> "JavaClass":
@@ -217,7 +218,7 @@ class DeniedMethod:
         return made
 
     def refuse(self) -> NoReturn:
-        """Raises the denial when the program uses the attribute as a value: the name may be a field."""
+        """Raises the denial when the program uses the attribute as a value, because the name may be a field."""
         raise Denied(f"RPC access denied: {self._type}.{self._name}. {self._rule()}")
 
     def __bool__(self) -> bool:
@@ -306,7 +307,8 @@ class LoadedField:
 
 
 class ByLoader:
-    """Finds the class of each object by its loader, where several loaders have a class of the same name."""
+    """Finds the classes of objects if several loaders have a class of the same name. The loader of an object's class
+    decides."""
 
     def __init__(self, table: "ClassTable", name: str) -> None:
         self._table, self._name = table, name
@@ -344,7 +346,7 @@ class ClassTable:
         self._classes: dict[str, type] = {}  # by name, for classes that are found without a loader
         self._loaded: dict[tuple[str, int], type] = {}  # by name and number of the loader, for the others
         self._assignable: dict[tuple[type, type], bool] = {}
-        self._asked: dict[tuple[type, str, bool], bool] = {}  # undescribed name -> is it denied by the policy
+        self._asked: dict[tuple[type, str, bool], bool] = {}  # undescribed name -> whether it is denied
         self._by_object: set[type] = set()  # classes described by one of their objects
         self._open_supertypes: dict[type, list[Any]] = {}  # the supertypes of a class that the policy allows by name
         self._without_owner: set[tuple[type, str]] = set()  # methods that the policy allows by no supertype
@@ -365,7 +367,7 @@ class ClassTable:
     def _make_named(self, name: str) -> type:
         loader = None
         if is_foreign(name):
-            with contextlib.suppress(NotFound, JavaException):  # "a.Outer.Inner", or no class of that name
+            with contextlib.suppress(NotFound, JavaException):  # the name may be "a.Outer.Inner", or no class has it
                 loader = self._loader_of_class(lambda: self._connection.call(*find_class_object(name)))
         try:
             if loader is not None:
@@ -490,7 +492,7 @@ class ClassTable:
         local = namespace.pop("__name__")
         with parsing(f"the class {shown(name[:200])}"):
             made: type[JavaException] = self.throwable_type(local, _with_python_base(name, base), namespace)  # type: ignore[assignment]
-        known = self._classes.setdefault(name, made)  # a class of that name exists, but it is not a throwable
+        known = self._classes.setdefault(name, made)  # a class of this name may exist, but it is not a throwable
         return known if issubclass(known, JavaException) else made
 
     def nested(self, outer: JavaClass, name: str) -> type | None:
@@ -550,7 +552,7 @@ class ClassTable:
             denied = True
         except NotFound:
             return False
-        except (BadArgument, OutOfRange, JavaException):  # it exists, but is not public: no description has it
+        except (BadArgument, OutOfRange, JavaException):  # it exists, but is not public, so no description has it
             denied = False
         if instance is not None:
             with contextlib.suppress(Denied):
@@ -888,7 +890,7 @@ def _with_python_base(name: str, base: type) -> tuple[type, ...]:
     python = PYTHON_BASES.get(name)
     if python is None or issubclass(base, python):
         return (base,)
-    return (python, base) if python is MemoryError else (base, python)  # its __new__ has to be the first base's
+    return (python, base) if python is MemoryError else (base, python)  # __new__ must be that of the first base
 
 
 def _names(name: str, info: dict[str, Any]) -> dict[str, Any]:

@@ -215,7 +215,7 @@ class MapMixin(JavaObject):
             return
         try:
             call(self, "putAll", pairs)
-        except Denied:  # the policy denies LinkedHashMap, which a dict with other keys than str becomes
+        except Denied:  # the policy denies LinkedHashMap, which Java makes of a dict whose keys are not str
             if all(type(key) is str for key in pairs):
                 raise
             self._put_each(pairs)
@@ -231,7 +231,7 @@ class MapMixin(JavaObject):
     def __or__(self, other: Any) -> dict[Any, Any]:
         return dict(self.items()) | dict(other.items())
 
-    def __ior__(self, other: Any) -> Any:  # type: ignore[misc,unused-ignore]  # changes Java's map, as Python's does
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc,unused-ignore]  # changes the map itself
         self.update(other)
         return self
 

@@ -24,7 +24,7 @@ from .pieces import Pieces
 
 STOP_SECONDS = 10.0
 NAMES_MAX = 100_000  # in one package
-KIND_MAX = 1000  # names that begin with the wanted name; the answer lists the wanted name first
+KIND_MAX = 1000  # the most names that list_names returns; the wanted name is the first of the names that begin with it
 # For a peer that serves only this program: large arrays fit in one message, and only warnings are logged.
 # Calls that are running when the connection is closed have a moment to end.
 DEFAULTS = {"--message-max": "512M", "--send-buffer-max": "256M", "--log-level": "warn", "--grace": "100"}
@@ -115,7 +115,7 @@ class Java(ModuleType):
         start = f"{package}." if package else ""
         names = self._names(start, NAMES_MAX)
         found = {python_name(each[len(start) :]) for each in names[0] + names[1]}
-        return sorted(each for each in found if not each.startswith("_"))  # no attribute finds names with an underscore
+        return sorted(each for each in found if not each.startswith("_"))  # attributes have no leading underscore
 
     def _kind_of(self, name: str) -> packages.Kind:
         """Returns whether the name is a package, and whether it is a class. A connection asks the peer only once about
@@ -148,8 +148,8 @@ class Java(ModuleType):
 
     @property
     def is_closed(self) -> bool:
-        """Whether the connection was closed here or ended by the peer. A connection that `reconnects` outlives its
-        peer."""
+        """Whether the program has closed the connection, or the peer has ended it. If the connection `reconnects`, the
+        end of the peer does not close it."""
         if self._connection.is_closed or self._reconnects:
             return self._connection.is_closed
         try:
@@ -225,7 +225,7 @@ class Java(ModuleType):
 
 
 def default() -> Java:
-    """Returns the connection that was opened last, of those that are still open."""
+    """Returns the open connection that was opened last."""
     with _open_lock:
         while _open and _open[-1].is_closed:
             _open.pop()
@@ -334,7 +334,7 @@ def launch(
     with contextlib.ExitStack() as cleanup:
         given = 0
         if stdin is not None:
-            # never 0, because 0 means no input
+            # the descriptor is never 0, because 0 means no input
             given = os.dup(stdin if isinstance(stdin, int) else stdin.fileno())
             cleanup.callback(os.close, given)
         connection = Connection.launch(
@@ -362,7 +362,8 @@ def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[s
     return [os.fspath(each) for each in words]
 
 
-# Python reads Java's output as UTF-8 in any locale: with LC_ALL=C Java would write question marks.
+# Python reads Java's output as UTF-8 in any locale, so Java must write UTF-8. With LC_ALL=C it would write question
+# marks.
 ENCODINGS = ("file.encoding", "stdout.encoding", "stderr.encoding")
 
 
@@ -374,7 +375,7 @@ Path = str | os.PathLike[str]
 
 
 def absolute_path(path: Path | None) -> str | None:
-    """Returns the path for a later connection, when the program may have another working folder."""
+    """Returns an absolute path, because the program may have another working folder when it connects again."""
     return None if path is None else os.path.abspath(os.path.expanduser(os.fspath(path)))
 
 
@@ -420,7 +421,8 @@ def connect(
 
 
 def find_program() -> str:
-    """Returns the program in this package, else in the build folder that contains this package, else in PATH."""
+    """Returns the path of the program jpeer: in this package, in the build folder that contains this package, or in
+    PATH."""
     here = os.path.dirname(os.path.abspath(__file__))  # a symbolic link, in a build folder
     for place in (os.path.join(here, "bin", "jpeer"), os.path.join(os.path.dirname(os.path.dirname(here)), "jpeer")):
         if os.path.isfile(place) and os.access(place, os.X_OK):

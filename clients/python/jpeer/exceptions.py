@@ -64,7 +64,7 @@ class Denied(PeerError, PermissionError):
 
 
 class StaleObject(PeerError, ReferenceError):
-    """The session no longer holds the object, or the object is of a peer that has ended."""
+    """The session no longer holds the object, or the object belongs to a peer that has ended."""
 
 
 class ShuttingDown(PeerError, ConnectionError):
@@ -133,7 +133,7 @@ class ErrorMaker:
         if original is not None:
             exception, own = original
             count = next((i for i, text in enumerate(own) if frames[i : i + 1] != [text]), len(own))
-            return _extend_traceback(exception, frames[count:])  # without the frames that the exception has already
+            return _extend_traceback(exception, frames[count:])  # only the frames that the exception does not have yet
         name = name or "java.lang.Throwable"
         handle = None if depth else outermost
         made = make_throwable(self._class_of(name, superclasses_in(data, name), handle), message, handle)
@@ -228,8 +228,8 @@ _PREFIX = re.compile(r"^(?:[\w.@+-]*/){1,2}(?=[\w$]+\.)")
 
 
 def _frame() -> Iterator[None]:
-    """Runs without a caller's frame: the caller's frame would refer to the exception, a cycle that only the garbage
-    collector frees."""
+    """Makes a frame that has no caller. The frame of a caller would refer to the exception, which would be a cycle that
+    only the garbage collector frees."""
     yield
 
 

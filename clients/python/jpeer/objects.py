@@ -213,8 +213,8 @@ _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:E[+-]?[0-9]+)?", re.ASCII)  # Bi
 
 
 def read_integer(text: str) -> int:
-    """Converts in halves, because int() accepts 4300 digits and needs quadratic time. Raises ValueError beyond
-    DIGITS_MAX."""
+    """Converts a text to an int. Long texts are converted in halves, because int() accepts at most 4300 digits and
+    needs quadratic time. Raises ValueError beyond DIGITS_MAX."""
     if len(text) > DIGITS_MAX or not _INTEGER.fullmatch(text):
         raise ValueError(f"{text[:40]}... is not a number of at most {DIGITS_MAX} digits")
     powers: dict[int, int] = {}
@@ -263,8 +263,9 @@ def call(instance: Object, name: str, *args: Any) -> Any:
 
 
 def callable_name(instance: Object, method: str) -> str:
-    """Returns the class that a request names for a method of the object. This is usually the object's own class, for
-    which the policy also considers supertypes that declare the method; else the supertype in `_owners`."""
+    """Returns the class that a request names for a method of the object. Usually this is the object's own class; the
+    policy then also considers the supertypes that declare the method. For a method in `_owners` it is the supertype
+    there."""
     own = instance._java_type
     owners: dict[str, str] = getattr(type(instance), "_owners", {})
     return owners.get(method) or (OBJECT if "/" in own else own)
@@ -279,7 +280,8 @@ def allowed_owner(instance: Object, method: str) -> str | None:
 
 
 def is_denial_of(why: Denied, java_type: str, name: str) -> bool:
-    """Returns whether the error is of this request, and not of a request that a callback made during it."""
+    """Returns whether the error belongs to this request, and not to a request that a callback has made during this
+    request."""
     return str(why).startswith(f"RPC access denied: {java_type}.{name} ")
 
 
@@ -317,7 +319,7 @@ def missing_attribute(cls: type, name: str, owner: object) -> AttributeError:
     java_name = getattr(cls, "_java_name", cls.__name__)
     if name.startswith("_"):
         return AttributeError(f"{java_name} has no attribute {name!r}", name=name, obj=owner)
-    import difflib  # slow to import, and only needed for this error
+    import difflib  # imported here, because the import is slow and only needed for this error
 
     near = difflib.get_close_matches(name, [each for each in dir(cls) if not each.startswith("_")], 3)
     text = f"{java_name} has no public member {name!r}"

@@ -56,7 +56,8 @@ class Package(ModuleType):
 
 
 class ClassModule(Package):
-    """A class during `from jpeer.java.util.Map import Entry`. Its attributes are the class's."""
+    """A module that stands for a class during `from jpeer.java.util.Map import Entry`. Its attributes are those of the
+    class."""
 
     def __init__(self, find_java: "Callable[[], Java]", java_name: str, name: str) -> None:
         super().__init__(find_java, java_name, name)
@@ -107,7 +108,8 @@ def member(find_java: "Callable[[], Java]", package: str, name: str, imports: bo
 
 
 def raise_unknown(java: "Java", name: str) -> NoReturn:
-    """Raises NotFound with names similar to the whole name, else similar to the first part that is unknown."""
+    """Raises NotFound with names that are similar to the whole name or, if there are none, to the first part that is
+    unknown."""
     suggestions: Sequence[str] = ()
     part = name
     while part and not suggestions and not java._kind_of(part).is_package:

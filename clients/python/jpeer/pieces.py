@@ -92,7 +92,7 @@ class Pieces:
         if not fits or view.nbytes <= LONG or declared not in (None, f"{kind}[]", "java.lang.Object"):
             return None
         assert kind is not None
-        if is_filled_by_java and not view.readonly:  # what Java writes would not be copied back
+        if is_filled_by_java and not view.readonly:  # the elements that Java writes would not be copied back
             raise OverflowError(
                 f"a buffer of {view.nbytes} bytes that Java could fill is too long for one message; give bytes(...) or "
                 f"a view that is read only (memoryview(x).toreadonly()), or an array: java.array({kind!r}, ...)"
@@ -105,7 +105,8 @@ class Pieces:
         return max(min(self.values_max // 2, self._room() // 64), 1)
 
     def _room(self) -> int:
-        """Returns the size of a message with a piece. Larger messages would only cost both sides memory."""
+        """Returns the greatest size of a message with a piece. Larger messages would only need more memory on both
+        sides."""
         return min(self.message_max, PIECE)
 
     def _assemble(self, name: str, java_type: str, value: Any, room: int, make: Any = None) -> Any:

@@ -162,7 +162,7 @@ class ListMixin(SequenceMixin, CollectionMixin):
         for place in sorted(range(start, stop, step), reverse=True):
             call(self, "remove", Typed("int", place))
 
-    def __iadd__(self, other: Iterable[Any]) -> Any:  # type: ignore[misc]  # changes the list, as Python's does
+    def __iadd__(self, other: Iterable[Any]) -> Any:  # type: ignore[misc]  # changes the list itself
         self.extend(other)
         return self
 

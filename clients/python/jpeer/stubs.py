@@ -134,7 +134,7 @@ class Writer:
         if not isinstance(base, str):
             return f"{base.__module__}.{base.__name__}"
         outer = name.rpartition("$")[0]
-        is_sibling = outer and base.rpartition("$")[0] == outer  # inside the outer class, which is not defined yet
+        is_sibling = outer and base.rpartition("$")[0] == outer  # in the outer class, which is not defined here yet
         return base.rpartition("$")[2] if is_sibling else self._class(base)
 
     def _base_list(self, info: Info) -> list[Any]:

@@ -1,9 +1,9 @@
 """Python exceptions that pass through Java.
 
 An exception that leaves a callback becomes a new Java throwable. A WeakHashMap in the peer maps the throwable to a
-number. If the throwable returns to Python, itself or as a cause, its number is found by its identity. After
-Java has collected the throwable, the map drops the exception. If the policy denies the map, or the Java
-thread cannot be asked, the number is put into the message.
+number. If the throwable returns to Python, itself or as a cause, its number is found by its identity. When Java has
+collected the throwable, its number leaves the map, and Python drops the exception. If the policy denies the map, or the
+Java thread cannot be asked, the number is put into the message.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ from .exceptions import JavaException, PeerError, StaleObject, cause_of_handle, 
 if TYPE_CHECKING:
     from .connection import Java
 
-KEPT_MAX = 1024  # the oldest of more exceptions are forgotten
-CHECK_MIN = 16  # from that number of exceptions on, exceptions whose throwable was collected are removed
+KEPT_MAX = 1024  # if there are more exceptions, the oldest are forgotten
+CHECK_MIN = 16  # from this number of exceptions on, the exceptions whose throwables Java has collected are removed
 MAP = "java.util.Map"
 RUNTIME_EXCEPTION = "java.lang.RuntimeException"
 FAILURES = (JavaException, PeerError, OSError, RuntimeError)
@@ -41,10 +41,10 @@ class ThrownExceptions:
         self._java = java
         self._lock = threading.Lock()
         self._kept: dict[int, tuple[Key, Original]] = {}  # the oldest first
-        self._keys: Counter[Key] = Counter()  # of `_kept`: for most throwables no request to the map is needed
+        self._keys: Counter[Key] = Counter()  # the keys of `_kept`: a throwable without a key needs no request
         self._check_at = CHECK_MIN
         self._map: Any = None
-        self._is_denied = False  # of the map
+        self._is_denied = False  # the policy denies the map
         self._denied: set[str] = set()  # classes that the policy does not let Python create
 
     def throwable_of(self, error: BaseException, java_class: str, message: str, frames: list[Frame]) -> Any:
@@ -90,8 +90,8 @@ class ThrownExceptions:
         return marked
 
     def recover(self, java_class: str | None, message: str | None, outermost: Any, depth: int) -> Original | None:
-        """Removes and returns the exception of a throwable, with the exception's own frames in Java's notation. The
-        throwable is the cause at that depth below the outermost throwable, whose handle is given."""
+        """Removes and returns the exception of a throwable, with the exception's own frames in Java's notation.
+        `outermost` is the handle of the outermost throwable, and the throwable is the cause at this depth below it."""
         mark = _MARK.search(message) if message is not None and (None, message) in self._keys else None
         if mark is not None:
             return self._forget(int(mark[1]))

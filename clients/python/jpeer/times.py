@@ -16,7 +16,7 @@ from typing import Any, Self, SupportsIndex
 
 
 class JavaValue:
-    """Java's methods for a value whose Java class is `_java_name`."""
+    """The base of values that have Java's methods. `_java_name` is the Java class of the value."""
 
     __slots__ = ()
     _java: Any  # a Java, or an AsyncJava, whose methods are awaited; None for a value made in Python
@@ -174,7 +174,7 @@ class DateTime(_Nanoseconds, datetime.datetime):
 
     _java = None
     _nanoseconds = 0
-    _class_of: Callable[[datetime.datetime], str]  # set by values.py, which knows the zones
+    _class_of: Callable[[datetime.datetime], str]  # set by values.py, which distinguishes the Java classes by the zone
 
     def __new__(cls, *args: Any, nanosecond: int = 0, **fields: Any) -> Self:
         made = super().__new__(cls, *args, **fields)

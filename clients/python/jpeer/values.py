@@ -45,7 +45,7 @@ _OFFSET_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}$")
 _ZONED_DATE_TIME = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)T{_TIME}{_ZONE}\[(?P<zone>[^\]]+)\]$")
 _DURATION = re.compile(r"PT(?:(?P<hours>-?\d+)H)?(?:(?P<minutes>-?\d+)M)?(?:(?P<seconds>-?\d+(?:\.\d+)?)S)?$")
 
-# not timezone.utc, because that would become an Instant in Java
+# timezone.utc is not used, because Java would make an Instant of it
 _OFFSET_ZERO = datetime.timezone(datetime.timedelta(0), "Z")
 
 

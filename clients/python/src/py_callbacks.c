@@ -9,9 +9,10 @@
 /* ---- refs in answers ---- */
 
 /*
- * Refs in answers to Java's calls. A Java thread reads its answer only when it is scheduled. If a release is
- * sent over another link than the answer, the peer may release the object before that. For this reason the
- * handle of an object that another link received is held for some time.
+ * Refs in answers to Java's calls. A Java thread reads its answer only when it is scheduled. If a release of
+ * an object is sent over another link than the answer, the peer may release the object before the Java thread
+ * has read the answer. For this reason the handle of an object that another link received is held for some
+ * time.
  */
 
 enum { HELD_SECONDS = 1 };
@@ -57,7 +58,7 @@ void answered_release_all(struct py_connection *connection)
   release_answered(&connection->answered);
 }
 
-/* client: the sender of the answer. */
+/* Holds a ref for some time. client: the client that has sent the answer. */
 static void hold_ref(struct py_connection *connection, const struct jp_client *client,
                      const struct jp_ref *ref)
 {
@@ -328,7 +329,7 @@ static void run_on_link(const struct given *given, struct link *link, struct jp_
 {
   Py_INCREF((PyObject *)given->callback); /* Java may release it during the call */
   link_hold(link);
-  listen_if_called(link); /* Java may call over it again, and no thread may wait then */
+  listen_if_called(link); /* Java may call over the link again at a time when no thread waits */
   struct link_frame frame;
   link_push(&frame, link, call);
   listen_elsewhere();
@@ -400,7 +401,7 @@ static bool read_names(struct argument_builder *builder, PyObject *tuple, const 
   return true;
 }
 
-/* The jp_callback holds the Callback until it is released. */
+/* Creates a jp_callback, which holds the Callback until the jp_callback is released. */
 static struct given *create_given(struct argument_builder *builder, struct callback *callback)
 {
   const char *interfaces[INTERFACES_MAX + 1];
@@ -546,7 +547,7 @@ static int callback_traverse(PyObject *self, visitproc visit, void *arg)
   return 0;
 }
 
-/* Called only if Java does not hold it: its jp_callback counts as a reference. */
+/* Never called while Java holds the Callback, because its jp_callback counts as a reference. */
 static int callback_clear(PyObject *self)
 {
   struct callback *callback = (struct callback *)self;

@@ -100,7 +100,7 @@ static void set_connection_state(struct py_connection *connection, enum py_conne
 
 /* ---- users ---- */
 
-/* Drops the connection's hold on each link. */
+/* Ends the connection's references to its links. */
 static void drop_links(struct link *links)
 {
   while (links != NULL) {
@@ -129,7 +129,7 @@ static void close_clients(struct py_connection *connection, int timeout_ms)
   connection->callbacks_fd = -1;
   Py_BEGIN_ALLOW_THREADS;
   for (struct link *each = links->next; each != NULL; each = each->next)
-    jp_client_close(each->client); /* the first link's client may belong to the launched peer */
+    jp_client_close(each->client); /* except that of the first link, which may belong to the launched peer */
   if (peer != NULL)
     exit_status = jp_peer_stop(peer, timeout_ms);
   else
@@ -154,11 +154,12 @@ struct link *connection_enter(struct py_connection *connection, struct link *wan
   if (!check_open(connection))
     return NULL;
   struct link *link = wanted == NULL ? link_of_thread(connection) : wanted;
-  if (link == NULL || !check_open(connection)) /* it may have been closed while a link was opened */
+  if (link == NULL || !check_open(connection)) /* the connection may have been closed while a link was
+                                                * opened */
     return NULL;
   connection->users++;
   if (connection->dropped >= DROPPED_MAX && connection->link_count > 1)
-    link_flush_others(connection, link); /* releases for threads that do not call any more */
+    link_flush_others(connection, link); /* sends the releases of threads that make no further calls */
   return link;
 }
 
@@ -194,8 +195,8 @@ static void remove_from_list(const struct py_connection *connection)
   }
 }
 
-/* Waiting threads get a ConnectionError. If a thread runs a callback, for example the caller, it closes the
- * clients when it leaves. */
+/* Waiting threads get a ConnectionError. If a thread is running a callback (the caller may be such a thread),
+ * the last of these threads closes the clients when it leaves. */
 static void close_connection(struct py_connection *connection, int timeout_ms)
 {
   const struct timespec millisecond = {.tv_nsec = 1000000};
@@ -284,7 +285,7 @@ static struct py_connection *create_connection(PyTypeObject *type, PyObject *hoo
   return NULL;
 }
 
-/* False: an exception, and the client or peer was closed. */
+/* Adds the connection to the open connections. False: an exception, and the client or peer was closed. */
 static bool note_open(struct py_connection *connection, struct jp_client *client, struct jp_peer *peer,
                       const char *url)
 {
@@ -309,7 +310,7 @@ static bool note_open(struct py_connection *connection, struct jp_client *client
   return false;
 }
 
-/* Keeps the configuration for links; the session gets its name later. */
+/* Keeps the configuration for further links, in which the session's name is set later. */
 static void keep_config(struct py_connection *connection, const struct jp_client_config *config)
 {
   connection->config = *config;
@@ -383,7 +384,7 @@ static const char *keep_text(struct py_connection *connection, PyObject *value, 
     PyErr_Format(PyExc_TypeError, "%s is a str, not %R", what, (PyObject *)Py_TYPE(value));
     return NULL;
   }
-  /* As a path of the file system; ASCII remains as it is. */
+  /* The text may be a path, so it is encoded as the file system's paths are. This does not change ASCII. */
   PyObject *bytes = PyUnicode_EncodeFSDefault(value);
   if (bytes == NULL || PyList_Append(connection->config_texts, bytes) != 0) {
     Py_XDECREF(bytes);
@@ -399,7 +400,7 @@ static const char *keep_text(struct py_connection *connection, PyObject *value, 
   return NULL;
 }
 
-/* Python values of the configuration, None where absent. */
+/* The values of the configuration as Python objects; None: not given. */
 struct credentials {
   PyObject *ca_file;
   PyObject *cert_file;
@@ -651,7 +652,8 @@ static int connection_traverse(PyObject *self, visitproc visit, void *arg)
 static int connection_clear(PyObject *self)
 {
   struct py_connection *connection = (struct py_connection *)self;
-  close_connection(connection, GRACE_MS); /* no thread is inside: it would hold the connection */
+  close_connection(connection, GRACE_MS); /* no thread is inside, because a thread inside would hold the
+                                           * connection */
   answered_release_all(connection);
   Py_CLEAR(connection->interruption);
   Py_CLEAR(connection->on_output);

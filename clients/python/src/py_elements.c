@@ -68,7 +68,7 @@ static double read_half(uint16_t bits)
   return (bits & 0x8000) != 0 ? -number : number;
 }
 
-/* Rounds to even; infinite if it is too large. */
+/* Rounds to the nearest half, ties to even. A number that is too large becomes infinite. */
 static uint16_t make_half(double number)
 {
   enum { MANTISSA = 10, BIAS = 15, LEAST = -14 };

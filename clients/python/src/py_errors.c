@@ -22,14 +22,15 @@ static PyObject *make_frames(const struct jp_throwable *throwable)
   return frames;
 }
 
-/* The library's text ends at a NUL; the JSON of the same throwable does not. */
+/* Makes the message from the JSON of the throwable, because the library's text of it ends at a NUL. */
 static PyObject *make_message(const struct jp_throwable *throwable, struct jp_json json)
 {
   struct jp_json message = jp_json_member(json, "message");
   return message.kind == JP_JSON_STRING ? from_json(message) : text_or_none(throwable->message);
 }
 
-/* Starts with the last cause, so that a long chain needs no recursion. Takes ownership of handle. */
+/* Makes the tuple for a throwable and its causes. Starts with the last cause, so that a long chain needs no
+ * recursion. Takes ownership of handle. */
 static PyObject *throwable_tuple(const struct jp_answer *answer, PyObject *handle)
 {
   enum { CAUSES_MAX = 64 };
@@ -132,7 +133,7 @@ static PyObject *raise_remote(struct py_connection *connection, const struct jp_
   return NULL;
 }
 
-/* The same exception as if the peer had refused the object. */
+/* Raises the exception that the program would get if the peer had refused the object. */
 static PyObject *raise_stale(struct py_connection *connection, const struct jp_client_error *error)
 {
   enum { SERVER_ERROR = -32000 };
@@ -149,8 +150,9 @@ static PyObject *raise_stale(struct py_connection *connection, const struct jp_c
   return NULL;
 }
 
-/* If this program launched the peer, the text says how the peer ended, unless this program itself closes the
- * connection: then the end is not waited for. */
+/* Raises the error of a closed connection. If this program has launched the peer, the text says how the peer
+ * ended. If this program itself closes the connection, this function does not wait for the end of the
+ * peer. */
 static PyObject *raise_closed(struct py_connection *connection, const struct jp_client_error *error)
 {
   enum { END_WAIT_MS = 1500, POLL_MS = 10 }; /* a peer that ends closes its connections first */
@@ -176,7 +178,7 @@ static PyObject *raise_closed(struct py_connection *connection, const struct jp_
 
 /* ---- the token's function ---- */
 
-/* Raised by a token function on this thread; NULL: nothing. */
+/* The exception that a token function has raised on this thread; NULL: none. */
 static _Thread_local PyObject *token_exception;
 
 void forget_token_exception(void)
@@ -197,7 +199,8 @@ void keep_token_exception(struct jp_client_error *error)
   token_exception = raised;
 }
 
-/* An exception that is none of the program's errors, such as KeyboardInterrupt, is raised as it is. */
+/* Raises the exception of a token function. An exception that is not an Exception, such as KeyboardInterrupt,
+ * is raised unchanged. */
 static PyObject *raise_no_token(const struct jp_client_error *error)
 {
   PyObject *cause = token_exception;

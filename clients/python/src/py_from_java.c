@@ -10,7 +10,8 @@ static PyObject *text_to_python(struct jp_text text)
 
 /* ---- objects ---- */
 
-/* Borrowed from the connection's classes. ref: borrowed; may be NULL if the class is known. */
+/* Finds the Python class of an object. The result is borrowed from the connection's classes. ref: borrowed;
+ * may be NULL if the class is known. */
 static PyObject *find_class(struct py_connection *connection, PyObject *name, struct jp_ref *ref)
 {
   PyObject *class = PyDict_GetItemWithError(connection->classes, name);
@@ -316,7 +317,7 @@ static PyObject *value_or_object(struct py_connection *connection, PyObject *typ
   return object_of_text(connection, type, text);
 }
 
-/* NaN, infinities and chars have a type and no ref; so do values with a text. */
+/* Makes the value of an element with a type and no ref: NaN, an infinity, a char, or a value with a text. */
 static PyObject *typed_value(struct py_connection *connection, const struct page_element *element)
 {
   PyObject *text = json_text(element->value);
@@ -439,7 +440,8 @@ PyObject *from_java_page(struct py_connection *connection, struct jp_answer *ans
 
 /* ---- values that need requests ---- */
 
-/* Borrowed; NULL: the class must be described first. No exception is set. */
+/* Finds a class that was described already. Borrowed; NULL: the class must be described first. No exception
+ * is set. */
 static PyObject *known_class(struct py_connection *connection, const char *type)
 {
   return PyDict_GetItemString(connection->classes, type);

@@ -116,7 +116,7 @@ bool link_is_nested(const struct py_connection *connection)
 
 static const char lease_name[] = "jpeer._native.lease";
 
-/* With the GIL: the connection's state is set before its lock is released. */
+/* True if the link may be flushed. Called with the GIL, under which the connection's state changes. */
 static bool may_flush(const struct link *link)
 {
   return !is_ending && link->state != LINK_CLOSED && link->connection->state == PY_CONNECTION_OPEN;
@@ -185,13 +185,14 @@ static bool pin_for_thread(struct link *link)
   return good;
 }
 
-/* Called when the thread ends, or when its lease was forgotten. */
+/* Called when the thread ends, or when forget_old_leases has removed its lease. */
 static void end_lease(PyObject *lease)
 {
   struct link *link = PyCapsule_GetPointer(lease, lease_name);
   link->thread = 0;
   link_unpin(link);
-  if (may_flush(link)) /* otherwise the thread's releases would wait for the link's next thread */
+  if (may_flush(link)) /* the releases of this thread would otherwise wait until another thread uses the
+                        * link */
     (void)jp_client_flush(link->client);
   link_drop(link);
 }
@@ -230,7 +231,8 @@ static PyObject *leases_of_thread(void)
 /* False: an exception. */
 static bool lease_link(struct link *link)
 {
-  link->thread = PyThread_get_thread_ident(); /* set first: the calls below may let another thread run */
+  link->thread = PyThread_get_thread_ident(); /* set before the calls below, because they may let another
+                                               * thread run */
   link_hold(link);
   bool is_pinned = !link->connection->pins || pin_for_thread(link);
   PyObject *made = is_pinned ? PyCapsule_New(link, lease_name, end_lease) : NULL;
@@ -272,7 +274,7 @@ static enum jp_client_status open_client(const struct py_connection *connection,
   return jp_client_open(url, &connection->config, client, &error);
 }
 
-/* NULL: could not be opened; an exception may be set. */
+/* Opens a link. NULL: it could not be opened; an exception may be set. */
 static struct link *open_link(struct py_connection *connection, enum link_state state)
 {
   const char *url = PyUnicode_AsUTF8AndSize(connection->url, NULL);
@@ -384,7 +386,7 @@ static struct link *choose_link(struct py_connection *connection)
     link = open_link(connection, LINK_FOR_THREADS);
   if (PyErr_Occurred())
     return NULL;
-  if (connection->links == NULL) { /* it was closed while a link was opened */
+  if (connection->links == NULL) { /* the connection was closed while a link was opened */
     PyErr_SetString(PyExc_ConnectionError, "the connection is closed");
     return NULL;
   }
@@ -459,7 +461,8 @@ enum { EVENTS_MAX = 16 };
  * thread is blocked. */
 enum { PAUSE_US = 300 };
 
-/* Called before this thread runs a Python function; NULL: nothing. Borrowed. */
+/* The function that is called before this thread runs a Python function of a callback; NULL: none.
+ * Borrowed. */
 static _Thread_local PyObject *before_function;
 
 bool listen_to(struct link *link)
@@ -556,7 +559,7 @@ PyObject *connection_listen(PyObject *self, PyObject *args)
   PyObject *before = before_function;
   before_function = hand_on;
   answered_release_old(connection);
-  if (listen_to(first)) /* the end of the first link ends the wait */
+  if (listen_to(first)) /* the first link is also listened to, so that its end ends the wait */
     process_ready(connection, timeout_ms);
   before_function = before;
   connection_leave(connection);

@@ -90,8 +90,8 @@ static void report_done(struct sent *sent, PyObject *value)
 
 static bool send_step(struct sent *sent, struct link *for_callbacks, struct link **used);
 
-/* The same as request_retry; an exception is set. True: the request was sent with other forms of the
- * values. */
+/* Does for a loop what request_retry does for a thread. An exception is set. True: the request was sent with
+ * other forms of the values. */
 static bool send_other_forms(struct sent *sent, const struct jp_answer *answer)
 {
   struct argument_builder refused;
@@ -161,7 +161,7 @@ static PyObject *convert_late(PyObject *capsule, PyObject *ignored)
   Py_RETURN_NONE;
 }
 
-/* `done` must be called in any case. */
+/* Frees an answer that no thread has converted. `done` must be called in this case, too. */
 static void free_late(PyObject *capsule)
 {
   struct late *late = PyCapsule_GetPointer(capsule, late_name);
@@ -184,7 +184,7 @@ static bool convert_on_thread(struct sent *sent, enum jp_client_status status, s
   PyObject *function = PyCFunction_New(&convert, capsule);
   PyObject *result = function == NULL ? NULL : PyObject_CallFunctionObjArgs(sent->later, function, NULL);
   if (result == NULL)
-    PyErr_Clear(); /* converted here, when the capsule is freed */
+    PyErr_Clear(); /* the answer is converted when the capsule is freed, on this thread */
   Py_XDECREF(result);
   Py_XDECREF(function);
   Py_DECREF(capsule);
@@ -310,7 +310,8 @@ PyObject *loop_send(PyObject *self, PyObject *args)
                         .timeout_ms = timeout_ms,
                         .operation = request_step_kind(step)};
   list_sent(sent);
-  unsigned long long serial = sent->serial; /* once the request is on its way, `sent` may be over */
+  unsigned long long serial = sent->serial; /* copied, because `sent` may be freed once the request is in
+                                             * flight */
   link_hold(for_callbacks);
   struct link *used = NULL;
   bool good = send_step(sent, within == Py_None ? for_callbacks : NULL, &used);
@@ -338,7 +339,8 @@ PyObject *loop_cancel(PyObject *self, PyObject *serial)
   struct link *link = link_hold(sent->link);
   struct link *entered = connection_enter((struct py_connection *)self, link);
   bool is_asked = false;
-  sent->holders++; /* its address names it to the client: no other request may get the address during that time */
+  sent->holders++; /* the client identifies the request by its address, so the address must not be reused
+                    * during the cancel */
   if (entered != NULL) {
     Py_BEGIN_ALLOW_THREADS;
     is_asked = jp_client_cancel(entered->client, complete_sent, sent);
@@ -386,7 +388,7 @@ PyObject *loop_process(PyObject *self, PyObject *args)
   status = jp_client_process_answers(link->client, &error);
   Py_END_ALLOW_THREADS;
   if (status == JP_CLIENT_OK && !link->gives_callbacks && jp_client_await_calls(link->client, 0))
-    listen_if_called(link); /* a call of a callback that was given over another link */
+    listen_if_called(link); /* there may be calls of callbacks that were given over another link */
   if (status != JP_CLIENT_OK) {
     link_note_status(link, status);
     raise_failure(connection, status, NULL, &error);

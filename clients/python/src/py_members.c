@@ -356,7 +356,7 @@ static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *keyword
   return (PyObject *)made;
 }
 
-/* object NULL: a static field. value NULL: reads the field. */
+/* The access to a field. object NULL: the field is static. value NULL: the field is read. */
 struct access {
   const struct member *member;
   PyObject *object;
@@ -443,7 +443,8 @@ static PyType_Slot method_slots[] = {MEMBER_SLOTS,
 PyType_Spec method_spec = {"jpeer._native.Method", sizeof(struct member), 0, GC_FLAGS | Py_TPFLAGS_BASETYPE,
                            method_slots};
 
-/* Its first argument is always the receiver, so the interpreter calls it without binding it. */
+/* The first argument of an instance method is always the receiver, so the interpreter can call it without
+ * creating a bound method. */
 static PyType_Slot instance_method_slots[] = {MEMBER_SLOTS, {0, NULL}};
 PyType_Spec instance_method_spec = {"jpeer._native.InstanceMethod", sizeof(struct member), 0,
                                     GC_FLAGS | Py_TPFLAGS_METHOD_DESCRIPTOR, instance_method_slots};

@@ -54,14 +54,14 @@ extern atomic_bool is_ending;
 enum { PEER_ID_SIZE = 37, PROCESS_NAME_SIZE = 33 };
 
 /*
- * Whether a connection may be used. The GIL guards it; py_connection.c has the transitions.
+ * The state of a connection. The GIL guards it; py_connection.c has the transitions.
  *
- * | state                 | what holds                          | who leaves it, on what                        |
+ * | state                 | meaning                             | what ends it                                  |
  * | PY_CONNECTION_NEW     | it is being opened: `links` is NULL | its opening, if that succeeds                 |
  * | PY_CONNECTION_OPEN    | threads may enter it                | close_connection                              |
  * | PY_CONNECTION_CLOSING | no thread enters it any more; some  | the last of `users`, which closes the clients |
  * |                       | may still be inside its clients     |                                               |
- * | PY_CONNECTION_CLOSED  | its clients are closed, or are      | nobody                                        |
+ * | PY_CONNECTION_CLOSED  | its clients are closed, or are      | nothing                                       |
  * |                       | being closed: `links` is NULL       |                                               |
  */
 enum py_connection_state {
@@ -98,7 +98,8 @@ struct py_connection {
   PyObject *on_output;          /* NULL: none */
   struct jp_peer_limits limits; /* all zero: unknown */
   PyObject *classes, *make_class, *from_text, *to_java, *other_to_java, *in_pieces, *make_error;
-  PyObject *interruption; /* ended a wait within a callback; kept until the outermost wait ends; NULL: none */
+  PyObject *interruption; /* the exception that has ended a wait within a callback; kept until the outermost
+                           * wait ends; NULL: none */
   struct answered *answered,
       *answered_before;          /* refs in answers to Java's calls: the latest refs, and older refs */
   time_t answered_since;         /* the start of `answered` */
@@ -130,14 +131,14 @@ void connection_end_wait(struct py_connection *connection, enum jp_client_status
 /* ---- py_links.c ---- */
 
 /*
- * Who may use a link. The GIL guards it; py_links.c has the transitions.
+ * Which threads or loop may use a link. The GIL guards it; py_links.c has the transitions.
  *
- * | state            | what holds                                        | who leaves it, on what        |
+ * | state            | meaning                                           | what ends it                  |
  * | LINK_FOR_THREADS | a thread without a link may use it                | a loop reserves it; its       |
  * |                  |                                                   | client ends; it is closed     |
  * | LINK_FOR_LOOP    | only a loop uses it                               | its client ends; it is closed |
  * | LINK_ENDED       | its client has ended: nobody begins to use it     | it is closed                  |
- * | LINK_CLOSED      | its connection is closed; connection, client NULL | nobody                        |
+ * | LINK_CLOSED      | its connection is closed; connection, client NULL | nothing                       |
  */
 enum link_state {
   LINK_FOR_THREADS, /* a thread without a link may use this link */
@@ -146,7 +147,7 @@ enum link_state {
   LINK_CLOSED       /* the connection of the link is closed */
 };
 
-/* Whether a wait was abandoned while its request may still run in Java. */
+/* States whether the program has abandoned a wait while the request may still run in Java. */
 enum link_abandoned {
   LINK_NOTHING_ABANDONED, /* the next request may be sent */
   LINK_ABANDONED,         /* the next request of the thread waits a short time for the interrupted request */
@@ -212,7 +213,7 @@ void link_flush_others(struct py_connection *connection, const struct link *link
 bool link_learn_epoch(const struct link *link, int timeout_ms);
 /* Call with the status of each call: a link whose connection has ended is not used any more. */
 void link_note_status(struct link *link, enum jp_client_status status);
-/* From now on listens for calls over the link. False: an exception. */
+/* Listens for calls over the link from now on. False: an exception. */
 bool listen_to(struct link *link);
 /* The same if the connection has given callbacks, because Java may make calls for which no thread waits. */
 void listen_if_called(struct link *link);
@@ -367,10 +368,10 @@ void *builder_alloc(struct argument_builder *builder, size_t size);
 const char *builder_name(struct argument_builder *builder, PyObject *text);
 /* The value is borrowed until the builder ends. */
 bool to_java(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
-/* The same for receivers: a value without a type of its own has the class's type. */
+/* The same as to_java for a receiver: a value without a type of its own gets the type of the class. */
 bool to_java_receiver(struct argument_builder *builder, PyObject *value, const char *type,
                       struct jp_argument *out);
-/* The same for the value of a field. */
+/* The same as to_java for the value of a field. */
 bool to_java_field(struct argument_builder *builder, PyObject *value, struct jp_argument *out);
 /* Converts a sequence's items; *count is their number. NULL: an exception. */
 struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tuple, Py_ssize_t from,
@@ -380,10 +381,11 @@ struct jp_argument *to_java_all(struct argument_builder *builder, PyObject *tupl
 
 /* Converts a result or an argument of a callback. The caller still owns the answer. */
 PyObject *from_java(struct py_connection *connection, const struct jp_answer *answer);
-/* The same for a request's result: the result of `new` is an object, even if its text could be a value. */
+/* The same as from_java for the result of a request. The result of `new` is an object, even if its text could
+ * be a value. */
 PyObject *from_java_result(struct py_connection *connection, enum jp_operation operation,
                            const struct jp_answer *answer);
-/* jpeer.fetch: (elements, done, handle or None). */
+/* Converts the answer of jpeer.fetch to a tuple (elements, done, handle or None). */
 PyObject *from_java_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
 /* True: converting a result or page needs a request to the peer, because a class is not known, or because
  * Python reads its objects. Only the first element of a page is checked. */
@@ -395,12 +397,12 @@ PyObject *from_json(struct jp_json json);
 /* ---- py_errors.c ---- */
 
 /* Sets the exception for an error of the library; returns NULL. The caller still owns the answer (may be
- * NULL). No exception is set if make_error returns NotImplemented: then the request must be built and sent
+ * NULL). If make_error returns NotImplemented, no exception is set, and the request must be built and sent
  * again. */
-/* Keeps the current exception of a connection's token function: raise_failure raises it on this thread, or makes it the cause
- * of what it raises. Writes its type to *error. */
+/* Keeps the current exception of a connection's token function. raise_failure on this thread raises this
+ * exception, or raises another exception with this cause. Writes the type of the exception to *error. */
 void keep_token_exception(struct jp_client_error *error);
-/* The kept exception will not be raised. */
+/* Drops the kept exception. */
 void forget_token_exception(void);
 PyObject *raise_failure(struct py_connection *connection, enum jp_client_status status,
                         const struct jp_answer *answer, const struct jp_client_error *error);
@@ -412,11 +414,11 @@ PyObject *check_answer_shape(PyObject *value);
 
 /* ---- py_requests.c: sending requests and waiting for answers ---- */
 
-/* Sends, waits without the GIL, and returns the answer, which the caller frees; NULL: as raise_failure.
- * builder: the builder of the request; NULL: the request borrows nothing. */
+/* Sends the request, waits without the GIL, and returns the answer, which the caller frees. NULL: see
+ * raise_failure. builder: the builder of the request; NULL: the request borrows nothing. */
 struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,
                                const struct jp_request *request);
-/* The same, but returns the answer's value. */
+/* The same as request_call, but returns the value of the answer. */
 PyObject *request_value(struct py_connection *connection, struct argument_builder *builder,
                         const struct jp_request *request);
 /* Records in the builder whether the peer refused the arguments. */

@@ -86,11 +86,11 @@ PyObject *request_retry(PyObject *(*attempt)(struct attempt *attempt, void *cont
 
 enum { FETCHED = 1000 };
 
-/* Errors contain the throwable, and elements their types. */
+/* These options request the throwable of an error, and the types of elements. */
 static const struct jp_options default_options = {.size = sizeof default_options, .throwables = true};
 static const struct jp_options fetch_options = {
     .size = sizeof fetch_options, .types = true, .throwables = true, .array_value_max = 1};
-/* Elements that are arrays of primitives come as their bytes. */
+/* Elements that are arrays of primitives are received as their bytes. */
 static const struct jp_options row_options = {.size = sizeof row_options, .base64 = true, .throwables = true};
 
 /* ---- one request ---- */
@@ -100,8 +100,8 @@ void request_note_fate(struct argument_builder *builder, const struct jp_answer 
   enum { NOT_FOUND = -32601, INVALID_PARAMS = -32602 };
   int code = answer == NULL || jp_answer_kind(answer) != JP_ANSWER_ERROR ? 0 : jp_answer_error_code(answer);
   builder->fate = code == NOT_FOUND || code == INVALID_PARAMS ? BUILDER_REFUSED : BUILDER_SENT;
-  /* A number was out of range: the other arguments fit the member, and no form of the number would be another
-   * number. */
+  /* If only a number is out of range, the other arguments fit the member. Other forms would not help, because
+   * each form of a number has the same value. */
   const char *message = code == INVALID_PARAMS ? jp_answer_throwable(answer)->message : NULL;
   if (message != NULL && strstr(message, ": out of range for ") != NULL)
     builder->fate = BUILDER_SENT;
@@ -195,7 +195,7 @@ static bool read_args(struct argument_builder *builder, PyObject *args, struct j
   PyObject *tuple = args == Py_None ? PyTuple_New(0) : PySequence_Tuple(args);
   if (tuple == NULL)
     return false;
-  /* The items must live as long as the builder, so a list keeps them. */
+  /* The items must live as long as the builder. Converting them to a list makes the builder keep them. */
   struct jp_argument list;
   builder->is_call = true;
   bool good = to_java(builder, tuple, &list);
@@ -389,7 +389,7 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
   return page;
 }
 
-/* Gets the peer's limits, which all links use from then on. */
+/* Gets the peer's limits. From then on all links use them. */
 static PyObject *learn_limits(PyObject *self, PyObject *ignored)
 {
   (void)ignored;
@@ -453,7 +453,8 @@ static PyObject *operation_assemble(PyObject *self, PyObject *args)
   return made;
 }
 
-/* A handle of Java's object for a value, also for a Python object. None: Java returned a plain value. */
+/* Returns a handle of the Java object for a value, which may be a Python object. None: Java has returned a
+ * plain value. */
 static PyObject *operation_handle(PyObject *self, PyObject *value)
 {
   struct py_connection *connection = (struct py_connection *)self;
@@ -503,7 +504,7 @@ static const char *const *read_names(struct argument_builder *builder, PyObject 
   PyObject *tuple = PySequence_Tuple(sequence);
   Py_ssize_t count = tuple == NULL ? 0 : PyTuple_Size(tuple);
   const char **names = tuple == NULL ? NULL : builder_alloc(builder, ((size_t)count + 1) * sizeof *names);
-  struct jp_argument kept; /* makes the builder keep the texts */
+  struct jp_argument kept; /* not used; converting to it makes the builder keep the texts */
   bool good = names != NULL && to_java(builder, tuple, &kept);
   for (Py_ssize_t i = 0; good && i < count; i++) {
     names[i] = builder_name(builder, PyTuple_GetItem(tuple, i));
@@ -686,7 +687,7 @@ static PyObject *build_batch(struct attempt *attempt, const struct batch *batch,
   else if (add_steps(&builder, chain, steps))
     values = send_chain(&builder, link, chain, steps, is_stale);
   jp_chain_destroy(chain);
-  attempt_end(attempt, &builder); /* values have their first forms: steps before a refused step have run */
+  attempt_end(attempt, &builder); /* no other forms are tried, because steps before a refused step have run */
   connection_leave(connection);
   return values;
 }

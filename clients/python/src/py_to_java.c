@@ -87,7 +87,7 @@ static bool read_text(struct argument_builder *builder, PyObject *text, struct j
   if (data == NULL) {
     if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
       return false;
-    PyErr_Clear(); /* lone surrogates, which Java's strings may contain, too */
+    PyErr_Clear(); /* the str has lone surrogates, which a Java String may have, too */
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
     if (!own_value(builder, bytes))
       return false;
@@ -122,7 +122,8 @@ static bool put_text(struct argument_builder *builder, PyObject *value, struct j
 
 /* ---- numbers ---- */
 
-/* Conversions between int and str have a limit of digits; decimal has no limit. */
+/* Python limits the digits of conversions between int and str, so the module decimal is used, which has no
+ * limit. */
 static PyObject *format_digits(PyObject *integer)
 {
   PyObject *digits = PyNumber_ToBase(integer, 10);
@@ -217,7 +218,7 @@ static bool looks_like_argument(struct jp_text key)
 }
 
 /* True: the keys are sent as texts: str, or numbers of one kind. The peer converts them to the declared type,
- * or else to the Java type of their kind. In pieces, only str keys are plain. */
+ * or else to the Java type of their kind. If the dict is sent in pieces, only str keys are plain. */
 static bool has_plain_keys(const struct argument_builder *builder, PyObject *dict)
 {
   Py_ssize_t at = 0;
@@ -347,7 +348,7 @@ static bool is_scalar(PyObject *value)
   return is_zero;
 }
 
-/* The buffer of a masked numpy array has numbers for the masked elements. */
+/* True for a masked numpy array, because its buffer has numbers for the masked elements, too. */
 static bool has_mask(PyObject *value)
 {
   return !PyBytes_Check(value) && !PyByteArray_Check(value) && PyObject_HasAttrString(value, "mask");
@@ -539,12 +540,12 @@ static int put_buffer(struct argument_builder *builder, PyObject *value, struct 
   if (buffer == NULL)
     return -1;
   if (PyObject_GetBuffer(value, &buffer->view, PyBUF_RECORDS_RO) != 0) {
-    PyErr_Clear(); /* its elements are reached by pointers, or their type has no format */
+    PyErr_Clear(); /* the elements are reached through pointers, or their type has no format */
     return 0;
   }
   size_t longest = builder->connection->limits.message_max;
   if (longest > 0 && !builder->in_pieces &&
-      (size_t)buffer->view.len > longest) { /* avoids writing it first */
+      (size_t)buffer->view.len > longest) { /* so that the value is not written before it is refused */
     PyErr_Format(PyExc_OverflowError,
                  "a buffer has %zd bytes, and the peer accepts at most %zu (message-max)", buffer->view.len,
                  longest);
@@ -724,8 +725,8 @@ static PyObject *find_converter(const struct argument_builder *builder, PyObject
   return found;
 }
 
-/* Subclasses of Python's own types are converted like these types. 1: converted; 0: another type; -1: an
- * exception. */
+/* Converts an object of a subclass of one of Python's own types like this type. 1: converted; 0: another
+ * type; -1: an exception. */
 static int put_derived(struct argument_builder *builder, PyObject *value, struct jp_argument *out)
 {
   if (PyUnicode_Check(value))
@@ -760,7 +761,7 @@ static bool put_other(struct argument_builder *builder, PyObject *value, struct 
   return put_converted(builder, builder->connection->other_to_java, value, out);
 }
 
-/* True for a buffer that was refused as what its pieces would become. */
+/* True if the peer has already refused the buffer in the form that its pieces would have. */
 static bool is_later_form(const struct argument_builder *builder, PyObject *value)
 {
   return builder->place < FORM_PLACES && builder->choice.form[builder->place] > 0 &&

@@ -7,7 +7,8 @@
 /* The form of a request's result. */
 enum answer_form {
   ANSWER_ENVELOPE, /* {"void":..., "value":{...}} */
-  ANSWER_ELEMENTS, /* the same, with the option `elements`: the text of an array may contain refs */
+  ANSWER_ELEMENTS, /* the same as ANSWER_ENVELOPE, for a request with the option `elements`: the text of an
+                    * array may contain refs */
   ANSWER_PLAIN,    /* JSON in which an object {"ref":N} is a ref: jpeer.fetch and own names of members */
   ANSWER_DOCUMENT  /* JSON in which {"ref":N} is only text: rpc.discover, jpeer.describe */
 };

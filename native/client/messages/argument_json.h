@@ -14,7 +14,8 @@
  * (docs/protocol.md, "Sessions over restarts"). */
 struct message_refs {
   uint64_t epoch;
-  bool may_adopt; /* an unknown epoch becomes the epoch of the first ref; the peer compares it with its own */
+  bool may_adopt; /* if the epoch is unknown, the epoch of the first ref is used, which the peer compares with
+                   * its own */
   bool are_named; /* set by the writer of the message; false before */
 };
 
@@ -52,7 +53,7 @@ struct message_callbacks {
                                struct message_callback *form, struct jp_client_error *error);
 };
 
-/* The output of a message. The first fault is kept, and nothing is written after it. */
+/* The output of a message. After the first fault, which is kept for the caller, nothing more is written. */
 struct argument_writer {
   struct buffer *out;
   const struct message_names *names; /* NULL: no batch */

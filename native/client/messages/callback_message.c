@@ -191,8 +191,8 @@ static void write_names(struct argument_writer *writer, const char *const *names
   buffer_append_char(writer->out, ']');
 }
 
-/* Refuses a form of a callback with which the peer would refuse every argument that contains the callback
- * (docs/callbacks.md). */
+/* Refuses a configuration of a callback that the peer does not accept (docs/callbacks.md). Otherwise the peer
+ * would refuse every argument with this callback. */
 static enum jp_client_status check_form(const struct jp_callback_config *config,
                                         struct jp_client_error *error)
 {

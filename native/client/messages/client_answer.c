@@ -385,7 +385,7 @@ size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *e
   return read_base64(value, element, elements, count);
 }
 
-/* Finds the entry of `outs` for an argument. False: no entry is for this argument. */
+/* Finds the entry of `outs` for an argument. False: `outs` has no such entry. */
 static bool find_out(const struct jp_answer *answer, size_t argument, struct json_members *entry)
 {
   static const struct text names[] = {TEXT("argument"), TEXT("type"), TEXT("value")};
@@ -424,7 +424,7 @@ size_t jp_answer_out(const struct jp_answer *answer, size_t argument, const char
     return read_list(value.span, element, elements, count);
   if (value.kind != JSON_KIND_STRING)
     return SIZE_MAX;
-  /* The text of base64 needs no escapes, but the peer may have written some. */
+  /* Base64 needs no escapes in JSON, but the peer may have written some. */
   struct arena arena;
   arena_init(&arena);
   struct text text = json_read_string(value, &arena);

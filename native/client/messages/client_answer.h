@@ -57,8 +57,8 @@ void answer_clear(struct jp_answer *answer);
 struct text answer_keep_text(struct jp_answer *answer, struct text t);
 /* Sets the type. False: no memory. */
 bool answer_set_type(struct jp_answer *answer, struct text type);
-/* Sets the kind, and, for a primitive, wrapper or String, the scalar, from Java's text of the value. False:
- * the text is not a value of that type. */
+/* Sets the kind from Java's text of the value. For a primitive, a wrapper or a String, sets the scalar, too.
+ * False: the text is not a value of that type. */
 bool answer_set_value(struct jp_answer *answer, struct text type, struct text value);
 /* Sets the kind and the handle. False: no memory. */
 bool answer_set_ref(struct jp_answer *answer, uint32_t number, struct text type, struct answer_refs *refs);

@@ -475,7 +475,7 @@ enum jp_client_status jp_request_write_json(const struct jp_request *request, st
 
 enum { DEPTH_MAX = 1000 }; /* the peer has a limit of its own */
 
-/* Like answer_form_of, but takes the name of a method. */
+/* Returns the form of the answer, as answer_form_of does, from the name of the method. */
 static enum answer_form form_of(struct json_value method, bool has_elements)
 {
   static const struct text enveloped[] = {TEXT("new"), TEXT("call"),    TEXT("get"),

@@ -17,8 +17,9 @@ enum { MESSAGE_EPOCH_LENGTH = 16 };
 /* 16 digits and a NUL. */
 void message_format_epoch(uint64_t epoch, char out[MESSAGE_EPOCH_LENGTH + 1]);
 
-/* The offset of the id in a request, and the offset of the result's id in an argument, from the writer's
- * position when it resolved the name. */
+/* Offsets of ids from the writer's position. The first is the offset of the id in a request. The second is
+ * the offset of the result's id in an argument, from the position at which the writer resolved the result's
+ * name. */
 enum {
   MESSAGE_BEFORE_ID = sizeof("{\"jsonrpc\":\"2.0\",\"id\":") - 1,
   MESSAGE_BEFORE_RESULT_ID = sizeof("{\"result\":") - 1

@@ -13,12 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* All fields together: a peer accepts heads of 16 KiB, which also have the library's own fields and the token. */
+/* The limit for all fields of the program together. A peer accepts heads of 16 KiB, which also have the
+ * library's own fields and the token. */
 enum { FIELDS_MAX = 4096 };
 
 /* ---- paths ---- */
 
-/* The program may change its folder before the next connection. NULL: no memory. */
+/* Makes a path absolute, because the program may change its working folder before the next connection. NULL:
+ * no memory. */
 static char *copy_path(const char *path)
 {
   char folder[PATH_MAX];
@@ -49,7 +51,8 @@ static bool is_token_char(char c)
          (c != '\0' && strchr("-._~+/", c) != NULL);
 }
 
-/* from: "token_file /run/token". The error has no part of the token. */
+/* from: the origin of the token, for the error: "token_file /run/token". The error contains no part of the
+ * token. */
 static enum jp_client_status check_token(const char *from, struct text token, struct jp_client_error *error)
 {
   if (token.len == 0)
@@ -167,7 +170,7 @@ enum jp_client_status client_credentials_read_token(const struct client_credenti
   return JP_CLIENT_OK;
 }
 
-/* The length of the text's beginning that is also the token's. */
+/* The length of the longest common prefix of the text and the token. */
 static size_t match_token(const char *text, const char *token)
 {
   size_t length = 0;
@@ -179,7 +182,8 @@ static size_t match_token(const char *text, const char *token)
 /* Also hides a token whose end was cut off. */
 void client_credentials_hide_token(const char *token, struct jp_client_error *error)
 {
-  static const char stars[] = "********"; /* a shorter text is no secret, and may be a part of any word */
+  static const char stars[] = "********"; /* a shorter match is not replaced: it reveals little, and occurs in
+                                           * ordinary words */
   const size_t shown = sizeof stars - 1;
   for (char *at = error == NULL ? NULL : error->text; at != NULL && *at != '\0'; at++) {
     size_t length = match_token(at, token);
@@ -193,8 +197,8 @@ void client_credentials_hide_token(const char *token, struct jp_client_error *er
 
 /* ---- header fields ---- */
 
-/* Set by the library, or about the connection and the form of bodies. A name that ends with "-" stands for all that begin
- * with it. */
+/* Fields that a program may not set, because the library sets them, or because they concern the connection or
+ * the form of bodies. A name that ends with "-" stands for all names that begin with it. */
 static const struct text RESERVED[] = {
     TEXT("Accept-Encoding"),
     TEXT("Authorization"),
@@ -226,7 +230,7 @@ static bool is_reserved(struct text name)
   return false;
 }
 
-/* Values may be secret: errors name the field alone. */
+/* The values of fields may be secret, so errors contain only the names. */
 static enum jp_client_status append_field(const char *line, struct buffer *fields,
                                           struct jp_client_error *error)
 {

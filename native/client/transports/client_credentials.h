@@ -1,8 +1,8 @@
 #ifndef JPEER_CLIENT_TRANSPORTS_CLIENT_CREDENTIALS_H
 #define JPEER_CLIENT_TRANSPORTS_CLIENT_CREDENTIALS_H
 /*
- * What a client shows to its peer (a token, a certificate, further header fields), and the authorities that it verifies
- * the peer's certificate with. Constant after client_credentials_init: any thread.
+ * The credentials of a client: a token, a certificate, further header fields, and the authorities by which it
+ * verifies the peer's certificate. Constant after client_credentials_init, so any thread may use them.
  *
  * No function here, and no error, writes a token to anything but the head of a request.
  */
@@ -12,7 +12,8 @@
 struct client_credentials {
   char *ca_file; /* absolute paths; NULL: none */
   char *cert_file;
-  char *key_file;   /* of cert_file, or the pair of CURVE keys if server_key is not NULL */
+  char *key_file;   /* the private key of cert_file or, if server_key is not NULL, the client's pair of CURVE
+                     * keys */
   char *server_key; /* of CURVE, valid */
   char *token_file;
   char *token; /* checked; NULL: none */
@@ -33,23 +34,24 @@ static inline bool client_credentials_have_token(const struct client_credentials
   return credentials->token != NULL || credentials->token_file != NULL || credentials->token_function != NULL;
 }
 
-/* The token is read anew each time: from a file, or by calling a function. */
+/* True if the token must be read again for each use, from a file or by a function. */
 static inline bool client_credentials_ask_for_token(const struct client_credentials *credentials)
 {
   return credentials->token_file != NULL || credentials->token_function != NULL;
 }
 
-/* Files that only a connection over TLS uses. */
+/* True if there are files that only a connection over TLS uses. */
 static inline bool client_credentials_need_tls(const struct client_credentials *credentials)
 {
   return credentials->ca_file != NULL || credentials->cert_file != NULL;
 }
 
-/* This thread is inside the token function of these credentials. */
+/* True if this thread is inside the token function of these credentials. */
 bool client_credentials_are_asked(const struct client_credentials *credentials);
 /*
- * Copies the value, reads the file or calls the function, without a lock; token is "" if there is none. The caller
- * clears the copy with explicit_bzero. JP_CLIENT_NO_TOKEN: the error says why, without any part of the token.
+ * Writes the token, which is a constant, the content of a file or the result of a function. The token is ""
+ * if the credentials have none. Call it without a lock. The caller clears the copy with explicit_bzero.
+ * JP_CLIENT_NO_TOKEN: the error says why, without any part of the token.
  */
 enum jp_client_status client_credentials_read_token(const struct client_credentials *credentials,
                                                     char token[JP_TOKEN_SIZE],

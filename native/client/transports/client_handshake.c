@@ -39,7 +39,7 @@ static void write_request(const struct client_url *url, const struct transport_o
   BUFFER_LITERAL(out, "\r\n");
 }
 
-/* An error may quote the peer's response, and the response the request. */
+/* Removes the token from an error. The error may quote the peer's response, which may quote the request. */
 static void forget_token(char token[JP_TOKEN_SIZE], enum jp_client_status status,
                          struct jp_client_error *error)
 {
@@ -95,14 +95,15 @@ static struct text find_field(const struct response *response, struct text name)
   return value;
 }
 
-/* The response has the fields of an upgrade to that protocol. */
+/* True if the response has the fields of an upgrade to that protocol. */
 static bool is_upgrade_to(const struct response *response, struct text protocol)
 {
   return text_equal_ignore_case(find_field(response, TEXT("upgrade")), protocol) &&
          text_equal_ignore_case(find_field(response, TEXT("connection")), TEXT("upgrade"));
 }
 
-/* JP_CLIENT_REFUSED with the peer's text, as far as it has arrived, on one line. what: "the WebSocket". */
+/* Fails with JP_CLIENT_REFUSED and the peer's text on one line, as far as the text has arrived. what: "the
+ * WebSocket". */
 static enum jp_client_status fail_refused(const struct response *response, const char *what,
                                           struct jp_client_error *error)
 {
@@ -211,7 +212,7 @@ static enum jp_client_status await_response(struct client_stream *stream, const 
     enum jp_client_status status = client_stream_await(stream, false, deadline_ns, error);
     if (status == JP_CLIENT_OK)
       status = client_stream_read(stream, error);
-    /* A refusal and the end of the connection may come at once. */
+    /* The peer may refuse and close the connection at the same time. The refusal is then read first. */
     const bool has_ended = status == JP_CLIENT_CLOSED;
     size_t length = 0;
     struct text epoch;

@@ -11,9 +11,10 @@
 enum { WEBSOCKET_KEY_LENGTH = 24, UPGRADE_RESPONSE_MAX = 16 * 1024 };
 
 /*
- * Upgrades to a WebSocket (RFC 6455, 4.1). Sends the options' peer_id and credentials. On success the transport has the
- * session's epoch, and the stream the bytes after the response. JP_CLIENT_REFUSED: the peer answers with another
- * status; the error contains its text, without the token. JP_CLIENT_PROTOCOL: not a valid response. JP_CLIENT_NO_TOKEN.
+ * Upgrades to a WebSocket (RFC 6455, 4.1). Sends the options' peer_id and credentials. On success the
+ * transport has the session's epoch, and the stream has the bytes that follow the response.
+ * JP_CLIENT_REFUSED: the peer answers with another status; the error contains its text, without the token.
+ * JP_CLIENT_PROTOCOL: not a valid response. JP_CLIENT_NO_TOKEN.
  */
 enum jp_client_status websocket_shake_hands(struct client_stream *stream, const struct client_url *url,
                                             const struct transport_options *options, int64_t deadline_ns,

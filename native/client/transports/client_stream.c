@@ -56,7 +56,8 @@ enum jp_client_status client_stream_await(const struct client_stream *stream, bo
     int ready = poll(&polled, 1, timeout);
     if (ready > 0 && timeout > 0)
       return JP_CLIENT_OK;
-    if (ready >= 0 && timeout == 0) /* also if a peer sends without end what completes nothing */
+    if (ready >= 0 && timeout == 0) /* also true for a peer that sends bytes without end and completes
+                                     * nothing */
       return client_fail(error, JP_CLIENT_REFUSED, "the peer did not answer in time");
     if (ready < 0 && errno != EINTR && errno != EAGAIN)
       return client_fail(error, JP_CLIENT_REFUSED, "poll: %s", strerror(errno));
@@ -65,7 +66,7 @@ enum jp_client_status client_stream_await(const struct client_stream *stream, bo
 
 static void set_number(int fd, int level, int option, int value)
 {
-  /* If an option cannot be set, the connection works without its benefit. */
+  /* The result is ignored: the connection also works without the option. */
   (void)setsockopt(fd, level, option, &value, sizeof value);
 }
 
@@ -95,7 +96,8 @@ static enum jp_client_status await_connection(struct client_stream *stream, int6
   return failure == 0 ? JP_CLIENT_OK : client_fail(error, JP_CLIENT_REFUSED, "%s", strerror(failure));
 }
 
-/* A unix socket whose queue is full cannot be polled. */
+/* True if the caller must connect again, because the queue of the unix socket is full. poll(2) cannot wait
+ * for room in the queue, so this function makes a short pause. */
 static bool connects_later(const struct sockaddr *address, int64_t deadline_ns)
 {
   const struct timespec pause = {.tv_nsec = 5000000};
@@ -175,7 +177,8 @@ static bool is_loopback(const struct sockaddr *address)
          (IN6_IS_ADDR_V4MAPPED(&six.sin6_addr) && bytes[12] == IN_LOOPBACKNET);
 }
 
-/* The address decides, not the name: a name may resolve to any address. */
+/* Fails if the token would be sent to another machine without TLS. The address is checked, because a name may
+ * resolve to any address. */
 static enum jp_client_status check_token_may_be_sent(const struct client_url *url,
                                                      const struct client_credentials *credentials,
                                                      const struct sockaddr *address,
@@ -251,7 +254,8 @@ enum jp_client_status client_stream_connect(struct client_stream *stream, const 
 
 /* ---- reading and writing ---- */
 
-/* Moving costs as much as the remaining bytes: only if they are fewer than the sent bytes. */
+/* Moves the remaining bytes to the front, but only if they are fewer than the sent bytes, so that moving is
+ * cheap. */
 static void drop_sent(struct client_stream *stream)
 {
   if (stream->sent <= stream->out.len / 2)
@@ -268,7 +272,7 @@ static enum jp_client_status flush_tls(struct client_stream *stream, bool *is_fu
   stream->has_unread |= stream->reading_needs_room;
   stream->reading_needs_room = false;
   while (status == JP_CLIENT_OK && !*is_full && stream->sent < stream->out.len) {
-    enum tls_wait wait; /* for room: without renegotiation writing needs no input */
+    enum tls_wait wait; /* always room to write: without renegotiation, writing never needs input */
     size_t count;
     status = client_tls_write(stream->tls, stream->out.data + stream->sent, stream->out.len - stream->sent,
                               &count, &wait, error);

@@ -21,25 +21,29 @@ struct client_stream {
   size_t sent; /* bytes of `out` that were sent */
 
   struct client_tls *tls;  /* NULL: none */
-  bool has_unread;         /* reading may go on, although the socket may show nothing */
-  bool reading_needs_room; /* reading goes on when the socket is writable: TLS has an answer to send */
-  bool is_cut;             /* the end was not announced: what came before it may lack its end */
+  bool has_unread;         /* there may be more input, although poll(2) may not show it */
+  bool reading_needs_room; /* reading continues when the socket is writable, because TLS has to send an answer
+                            * first */
+  bool is_cut;             /* the connection ended without an announcement, so the last message may be
+                            * incomplete */
 };
 
 void client_stream_init(struct client_stream *stream);
 void client_stream_fini(struct client_stream *stream);
 
 /*
- * Connects to the URL's host and port, trying its addresses in turn, or to its socket, and shakes hands if the URL is
- * secure. JP_CLIENT_REFUSED; JP_CLIENT_INVALID: a file of the credentials cannot be used; JP_CLIENT_NO_TOKEN: the
- * credentials have a token, and the host is neither secure nor this machine: nothing was sent to it. deadline_ns: by
- * clock_now_ns. Resolving a name may take longer, because the system's resolver has its own timeouts. credentials NULL:
- * none; then the URL is not secure.
+ * Connects to the socket in the URL, or to its host and port; the addresses of a host are tried in turn. If
+ * the URL is secure, also makes the TLS handshake. JP_CLIENT_REFUSED. JP_CLIENT_INVALID: a file of the
+ * credentials cannot be used. JP_CLIENT_NO_TOKEN: the credentials have a token, and the host is neither
+ * secure nor this machine; nothing was sent to it. deadline_ns: a time of clock_now_ns. Resolving a name may
+ * take longer, because the system's resolver has its own timeouts. credentials may be NULL if the URL is not
+ * secure.
  */
 enum jp_client_status client_stream_connect(struct client_stream *stream, const struct client_url *url,
                                             const struct client_credentials *credentials, int64_t deadline_ns,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Waits until reading can go on (is_for_writing: the socket is writable). JP_CLIENT_REFUSED: timed out. */
+/* Waits until reading can continue or, with is_for_writing, until the socket is writable. JP_CLIENT_REFUSED:
+ * timed out. */
 enum jp_client_status client_stream_await(const struct client_stream *stream, bool is_for_writing,
                                           int64_t deadline_ns,
                                           struct jp_client_error *error) JP_CLIENT_MUST_CHECK;

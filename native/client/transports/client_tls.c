@@ -19,14 +19,14 @@
 #include <unistd.h>
 
 /*
- * What may be done with the connection. Only its owner uses it.
+ * The state of the connection decides which calls are allowed. Only the owner uses it.
  *
- * | state           | what holds                     | who leaves it, on what                               |
+ * | state           | meaning                        | what ends it                                         |
  * | TLS_HANDSHAKING | the peer is not verified yet   | client_tls_shake_hands: it is complete, or has       |
  * |                 |                                | failed                                               |
  * | TLS_OPEN        | the peer was verified          | a read: the peer ends it; a read or write that fails |
- * | TLS_ENDED       | the peer has announced its end | nobody                                               |
- * | TLS_BROKEN      | OpenSSL allows no further call | nobody                                               |
+ * | TLS_ENDED       | the peer has announced its end | nothing                                              |
+ * | TLS_BROKEN      | OpenSSL allows no further call | nothing                                              |
  */
 enum tls_state {
   TLS_HANDSHAKING, /* the handshake is not complete */
@@ -62,7 +62,7 @@ static void set_tls_state(struct client_tls *tls, enum tls_state to)
 
 /* ---- the socket ---- */
 
-/* OpenSSL's own BIO of a socket writes by write(2), which raises SIGPIPE. */
+/* OpenSSL's own BIO is not used, because it writes by write(2), which raises SIGPIPE. */
 static int write_socket(BIO *bio, const char *bytes, int size)
 {
   struct client_tls *tls = BIO_get_data(bio);
@@ -78,8 +78,9 @@ static int write_socket(BIO *bio, const char *bytes, int size)
   return (int)count;
 }
 
-/* A peer may send records without content as fast as OpenSSL reads them, and OpenSSL would not return. So a call ends as if
- * nothing more had arrived; the socket still shows the rest. */
+/* A peer may send empty records as fast as OpenSSL reads them, and OpenSSL would never return. For this
+ * reason each call may read only a limited number of bytes. After these, this function reports that no input
+ * is left, and the socket still shows the rest. */
 static int read_socket(BIO *bio, char *bytes, int size)
 {
   struct client_tls *tls = BIO_get_data(bio);
@@ -144,7 +145,7 @@ static BIO *create_socket_bio(struct client_tls *tls)
 
 /* ---- errors ---- */
 
-/* OpenSSL's first reason, in its words; empties its queue. */
+/* Returns the text of the first error in OpenSSL's queue, and empties the queue. */
 static const char *take_reason(void)
 {
   unsigned long code = ERR_peek_error();
@@ -171,7 +172,7 @@ static enum jp_client_status fail_certificate(const struct client_tls *tls, long
                      X509_verify_cert_error_string(result));
 }
 
-/* Of a call that has failed for good. */
+/* Returns the status for a call that has failed finally, and sets the error. */
 static enum jp_client_status fail_for_good(struct client_tls *tls, struct jp_client_error *error)
 {
   bool is_new = tls->state == TLS_HANDSHAKING;
@@ -200,7 +201,8 @@ static enum jp_client_status fail_for_good(struct client_tls *tls, struct jp_cli
                 : client_fail(error, JP_CLIENT_PROTOCOL, "the peer broke the rules of TLS: %s", reason);
 }
 
-/* After a call that returned `result`, which is not positive. JP_CLIENT_OK: it waits. */
+/* Returns the status for a call of OpenSSL with this result, which is not positive. JP_CLIENT_OK: the call
+ * has to wait for the socket. */
 static enum jp_client_status judge_failure(struct client_tls *tls, int result, enum tls_wait *wait,
                                            struct jp_client_error *error)
 {
@@ -223,8 +225,9 @@ static enum jp_client_status judge_failure(struct client_tls *tls, int result, e
 
 /* ---- the certificates ---- */
 
-/* A folder whose certificates have the names by which OpenSSL finds them: "002c0b4f.0". With a few of them it may be a
- * supplement of a file. */
+/* True for a folder of authorities: its certificates have the names by which OpenSSL finds them
+ * ("002c0b4f.0"). A folder with only a few certificates does not count, because it may only supplement a
+ * file. */
 static bool is_hashed_folder(const char *path)
 {
   enum { HASH_DIGITS = 8, FEWEST = 40 };
@@ -240,9 +243,10 @@ static bool is_hashed_folder(const char *path)
 }
 
 /*
- * Distributions have the system's certificates in different places, and a package of this library may carry an OpenSSL
- * that was built for another one. A folder is preferred, because OpenSSL reads only the files that it needs: all
- * certificates of a file take 20 ms for each connection.
+ * Distributions have the system's certificates in different places, and a package of this library may contain
+ * an OpenSSL that was built for another distribution. For this reason all usual places are tried. A folder is
+ * preferred to a file, because OpenSSL reads only the needed certificates of a folder; reading all
+ * certificates of a file takes 20 ms for each connection.
  */
 static bool add_system_authorities(SSL_CTX *context)
 {
@@ -331,7 +335,8 @@ static enum jp_client_status configure(SSL_CTX *context, const struct client_cre
   return credentials->cert_file == NULL ? JP_CLIENT_OK : use_own_certificate(context, credentials, error);
 }
 
-/* Names are those of the certificate's subjectAltName; a certificate in ca_file is trusted as it is. */
+/* Demands that the certificate is for the host. Only the names in subjectAltName count. A certificate that is
+ * itself in ca_file is trusted without an issuer. */
 static bool demand_host(struct client_tls *tls)
 {
   struct in6_addr address;
@@ -346,7 +351,8 @@ static bool demand_host(struct client_tls *tls)
          SSL_set_tlsext_host_name(tls->ssl, tls->host) == 1;
 }
 
-/* Without the zone of an address and the dot after a name, which no certificate has. False: no host. */
+/* Copies the host without the zone of an address and without the dot at the end of a name, because
+ * certificates have neither. False: there is no host. */
 static bool copy_host(struct client_tls *tls, struct text host)
 {
   const char *zone = memchr(host.data, ':', host.len) == NULL ? NULL : memchr(host.data, '%', host.len);

@@ -12,7 +12,7 @@
 
 struct client_tls;
 
-/* What has to happen before the function that has set it can continue. */
+/* The event that must happen before the function that has set this value can continue. */
 enum tls_wait {
   TLS_NEEDS_NOTHING,
   TLS_NEEDS_INPUT, /* until the socket is readable */
@@ -24,17 +24,19 @@ enum tls_wait {
 enum jp_client_status client_tls_create(int fd, const struct client_url *url,
                                         const struct client_credentials *credentials, struct client_tls **tls,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* Also notifies the peer that nothing more will be sent, if the socket accepts that at once. NULL is fine. */
+/* Also sends close_notify, if the socket accepts it at once. NULL is fine. */
 void client_tls_destroy(struct client_tls *tls);
 
-/* The next part of the handshake. JP_CLIENT_OK with TLS_NEEDS_NOTHING: it is complete, and the certificate was verified.
- * JP_CLIENT_REFUSED: the error says which check has failed, or why the peer has refused. */
+/* Does the next part of the handshake. JP_CLIENT_OK with TLS_NEEDS_NOTHING: the handshake is complete, and
+ * the certificate was verified. JP_CLIENT_REFUSED: the error says which check has failed, or why the peer has
+ * refused. */
 enum jp_client_status client_tls_shake_hands(struct client_tls *tls, enum tls_wait *wait,
                                              struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 /*
- * Writes one record. *count bytes are sent; 0: *wait says what the call waits for, and the next call has to begin with
- * the same bytes. JP_CLIENT_CLOSED, JP_CLIENT_REFUSED (the peer's alert) or JP_CLIENT_PROTOCOL.
+ * Writes one record. *count is the number of bytes that were sent. If it is 0, *wait says what the call waits
+ * for, and the next call must begin with the same bytes. JP_CLIENT_CLOSED, JP_CLIENT_REFUSED (the peer's
+ * alert) or JP_CLIENT_PROTOCOL.
  */
 enum jp_client_status client_tls_write(struct client_tls *tls, const char *bytes, size_t size, size_t *count,
                                        enum tls_wait *wait,
@@ -44,9 +46,10 @@ enum jp_client_status client_tls_write(struct client_tls *tls, const char *bytes
 enum jp_client_status client_tls_read(struct client_tls *tls, char *bytes, size_t size, size_t *count,
                                       enum tls_wait *wait,
                                       struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* There may be bytes to read, although the socket shows none. */
+/* True if there may be bytes to read although the socket shows none. */
 bool client_tls_has_input(const struct client_tls *tls);
-/* The connection has ended without the peer's close_notify: anybody may have cut it. */
+/* True if the connection has ended without the peer's close_notify, so that the peer itself may not have
+ * ended it. */
 bool client_tls_is_cut(const struct client_tls *tls);
 
 #endif

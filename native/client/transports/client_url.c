@@ -71,7 +71,7 @@ static bool is_port(struct text t)
   return number > 0 && number <= PORT_MAX;
 }
 
-/* Such a character would end a line of a request's head, or mean something else to the peer than to the
+/* Such a character would end a line of a request's head, or the peer would read it in another way than the
  * caller. */
 static bool has_control_or_space(struct text t)
 {
@@ -94,7 +94,7 @@ static bool is_secret_name(struct text name)
   return false;
 }
 
-/* A token of `jpeer token new` is somewhere in the URL. */
+/* True if the URL contains a token of `jpeer token new` in any place. */
 static bool has_peer_token(struct text url)
 {
   enum { TOKEN_LENGTH = 43 };
@@ -124,7 +124,8 @@ static bool has_secret_parameter(struct text path)
   return false;
 }
 
-/* Programs write URLs into logs, and so do peers and proxies. The error shows the scheme alone. */
+/* A URL must not contain a secret, because programs, peers and proxies write URLs into logs. The error shows
+ * only the scheme. */
 static enum jp_client_status refuse_secrets(struct text whole, struct text scheme,
                                             struct jp_client_error *error)
 {

@@ -78,7 +78,8 @@ static int on_field(llhttp_t *llhttp, const char *at, size_t length)
   return count_head(reader, length);
 }
 
-/* The field has that name and was not read before: if a field occurs twice, the first value counts. */
+/* True if the field has that name and was not read before. If a field occurs twice, the first value
+ * counts. */
 static bool is_first_field(const struct http_reader *reader, struct text name, bool *has_field)
 {
   if (*has_field || !text_equal_ignore_case(buffer_text(&reader->name), name))
@@ -138,7 +139,7 @@ static int on_chunk_complete(llhttp_t *llhttp)
   return (llhttp->flags & F_TRAILING) != 0 ? 0 : begin_chunk(reader_of(llhttp));
 }
 
-/* Copies the piece that is in the input. */
+/* Copies the piece of the body that is still in the input. */
 static int keep_span(struct http_reader *reader)
 {
   buffer_append_text(&reader->pieces, reader->span);
@@ -147,7 +148,7 @@ static int keep_span(struct http_reader *reader)
                                : 0;
 }
 
-/* A body in one piece, as most are, is never copied. */
+/* Most bodies are in one piece. Such a body is never copied. */
 static int on_body(llhttp_t *llhttp, const char *at, size_t length)
 {
   struct http_reader *reader = reader_of(llhttp);

@@ -24,7 +24,7 @@ struct http_response {
 /*
  * The position of a reader. Only its owner uses it; http_responses.c has the transitions.
  *
- * | state               | what holds            | who leaves it, on what                               |
+ * | state               | meaning               | what ends it                                         |
  * | HTTP_READER_BETWEEN | no response has begun | llhttp: one begins                                   |
  * | HTTP_READER_INSIDE  | a response has begun  | llhttp: it is whole, or another one follows it (1xx) |
  * | HTTP_READER_WHOLE   | a response is whole,  | http_reader_read, http_reader_end: they return it    |
@@ -33,7 +33,7 @@ struct http_response {
 enum http_reader_state {
   HTTP_READER_BETWEEN, /* no response has begun */
   HTTP_READER_INSIDE,  /* a response has begun */
-  HTTP_READER_WHOLE    /* a response is whole */
+  HTTP_READER_WHOLE    /* a response has arrived completely */
 };
 
 struct http_reader {

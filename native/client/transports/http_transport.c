@@ -222,7 +222,7 @@ static bool pop_expected(struct http_transport *http, bool *is_answered)
   return true;
 }
 
-/* The response is neither an answer nor the 204 of a notification. */
+/* Fails for a response that is neither an answer nor the 204 of a notification. */
 static enum jp_client_status refuse_response(struct http_transport *http,
                                              const struct http_response *response, const char *what,
                                              struct jp_client_error *error)
@@ -242,7 +242,7 @@ static enum jp_client_status pass_response(struct http_transport *http, const st
                                            struct transport_listener *listener, struct jp_client_error *error)
 {
   bool is_answered;
-  if (!pop_expected(http, &is_answered)) /* as to a user who is not admitted */
+  if (!pop_expected(http, &is_answered)) /* a peer sends such a response to a user who is not admitted */
     return refuse_response(http, response,
                            response->status >= HTTP_ERRORS_FROM ? "the peer ends the connection: HTTP "
                                                                 : "a response to no request: HTTP ",

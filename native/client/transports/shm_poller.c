@@ -5,8 +5,9 @@
 
 #include <sched.h>
 
-/* 200 us are shorter than the time that the scheduler gives to a thread which does not yield, and longer than one turn
- * of a few dozen threads that poll and yield. */
+/* A pause of 200 us between two polls shows that a thread which does not yield has had the processor, because
+ * the scheduler gives such a thread more time than that. A few dozen threads that poll and yield together
+ * need less time than that for one turn of all. */
 static const struct spin_limits LIMITS = {
     .usual_ns = 50000, .rare_ns = 50000, .pause_ns = 200000, .free_yields = 4};
 
@@ -102,8 +103,9 @@ static bool poll_until_limit(struct shm_poller *poller)
 }
 
 /* Most answers arrive before reading the clock is worthwhile. The first polls cost less than sleeping and
- * waking, so they are made even if polling was useless before; a hit there corrects the policy. They are left
- * out if the peer was notified: waking takes the peer longer than they do. */
+ * waking, so they are made even if polling was useless before. If one of them finds the answer, polling
+ * becomes usual again. If the peer was notified, the first polls are left out, because the peer needs more
+ * time to wake. */
 bool shm_poller_wait(struct shm_poller *poller)
 {
   bool waits_for_peer =

@@ -17,12 +17,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Memory that a buffer keeps from one message to the next; how long the high pages of the ring are kept after
- * their last use. */
+/* KEPT_MAX: the memory that a buffer keeps from one message to the next. HIGH_KEPT_MS: how long the high
+ * pages of the ring are kept after their last use. */
 enum { KEPT_MAX = 1024 * 1024, HIGH_KEPT_MS = 100 };
 
-/* The peer works on these messages while completions send more; it copies a piece while the next piece is
- * written. */
+/* FLUSHED_AFTER: after so many messages the ring is flushed, so that the peer serves them while completions
+ * send more. PIECE: the peer copies a piece of this size while the next piece is written. */
 enum { FLUSHED_AFTER = 8, PIECE = 64 * 1024 };
 
 /* Bytes that are read before a thread runs the calls and completions in them; the ring may contain thousands
@@ -44,7 +44,7 @@ struct shm_transport {
   uint64_t notified_at;    /* the writer's position at the last notification of the peer */
   int64_t high_used_at_ms; /* when the ring's high pages were last used */
   int64_t released_at_ms;  /* when they were last released */
-  uint64_t unanswered;     /* requests in flight; too low if the peer has sent requests */
+  uint64_t unanswered;     /* requests in flight; the number is too low if the peer has sent requests */
 
   struct buffer message; /* the message that is being read */
   uint32_t kind;         /* of the frame that is being read; 0: none is */
@@ -139,7 +139,7 @@ static int descriptor_of(const struct client_transport *transport)
   return ((const struct shm_transport *)transport)->fd;
 }
 
-/* If the socket is full, the peer has notifications enough. */
+/* If the socket is full, the peer has unread notifications, and needs no further one. */
 static void notify_peer(struct shm_transport *shm)
 {
   shm->notified_at = shm->writer.position;
@@ -412,7 +412,8 @@ static bool poll_input(struct shm_transport *shm)
     return true;
   bool is_open = drain_notifications(shm);
   (void)ring_reader_poll_within(&shm->reader,
-                                HANDLED_AT_ONCE); /* finds the bytes that were written before the end */
+                                HANDLED_AT_ONCE); /* so that bytes which the peer wrote before the end are
+                                                   * found */
   return is_open;
 }
 

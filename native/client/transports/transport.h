@@ -53,11 +53,13 @@ static inline void transport_keep_epoch(struct client_transport *transport, stru
 
 struct transport_kind {
   bool session_is_named;  /* each session has a UUID; the core makes one if the program gives none */
-  bool names_in_messages; /* each message names its session; otherwise `open` does, with the options */
+  bool names_in_messages; /* each message names its session; otherwise `open` names it, by its options */
   bool has_binary;        /* supports binary messages, too */
   bool has_callbacks;     /* the peer may send requests at any time */
-  bool obeys_cancel;      /* the peer obeys `control cancel` before the request that it ends is answered */
-  bool has_fields; /* heads of HTTP, which have the credentials' token and fields; otherwise there are none */
+  bool obeys_cancel;      /* the peer reads `control cancel` while an earlier request still runs, and ends
+                           * that request */
+  bool has_fields; /* messages or handshakes have heads of HTTP, which contain the credentials' token and
+                    * fields */
   bool epoch_is_in_answers; /* `open` does not know the epoch */
   bool ends_when_idle;      /* the peer may close an idle connection: the next call opens another */
   unsigned flushed_after;   /* how many messages that completions send are written before a flush; 0: all */
@@ -85,8 +87,8 @@ struct transport_kind {
   void (*name_epoch)(struct client_transport *transport, struct text epoch);
   /* Call before `begin`: the following messages have that token ("": none). NULL: `open` sends a token. False: no memory. */
   bool (*use_token)(struct client_transport *transport, const char *token);
-  /* True if the end of the connection cancels the request of the last message, and loses no other message: that is how
-   * a request is cancelled then. NULL: see obeys_cancel. */
+  /* True if ending the connection would cancel the request of the last message and lose no other message. The
+   * request is then cancelled in this way. NULL: see obeys_cancel. */
   bool (*may_end_to_cancel)(const struct client_transport *transport);
   /* Writes the queued bytes that the socket accepts. JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
   enum jp_client_status (*flush)(struct client_transport *transport, struct jp_client_error *error);

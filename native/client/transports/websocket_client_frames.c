@@ -87,7 +87,7 @@ static uint32_t next_key(struct client_ws_keys *keys)
   return (uint32_t)(sum >> 32);
 }
 
-/* Masks while copying. `to` may equal `from` or lie below it. */
+/* Copies the bytes and masks the copies. `to` may be equal to `from` or below it. */
 static void mask_down(char *to, const char *from, size_t length, uint32_t key)
 {
   enum { WORDS = 4 };

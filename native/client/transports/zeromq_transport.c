@@ -80,8 +80,8 @@ static int set_options(void *dealer, const struct transport_options *options)
     if (zmq_setsockopt(dealer, numbers[i].option, &numbers[i].value, sizeof numbers[i].value) != 0)
       return -1;
   }
-  /* libzmq ends the connection at this limit without a reason. The transport's own limit is lower, and
-   * reports one. */
+  /* At this limit libzmq ends the connection without a reason. The transport's own limit is lower, and its
+   * error says the reason. */
   int64_t most = options->message_max > INT64_MAX / 2 ? -1 : (int64_t)options->message_max * 2;
   return zmq_setsockopt(dealer, ZMQ_MAXMSGSIZE, &most, sizeof most);
 }
@@ -161,7 +161,7 @@ static void close_socket(struct zeromq_socket *socket, int linger_ms)
 {
   if (socket->epoll_fd >= 0)
     close(socket->epoll_fd);
-  /* libzmq leaks the message of an event that nobody reads: stop the events first. */
+  /* libzmq leaks the message of an event that nobody reads, so the events are stopped first. */
   if (socket->dealer != NULL && socket->monitor != NULL)
     zmq_socket_monitor(socket->dealer, NULL, 0);
   if (socket->monitor != NULL)
@@ -245,8 +245,9 @@ static enum jp_client_status find_endpoint(const struct client_url *url, int64_t
 
 /* ---- connecting ---- */
 
-/* libzmq reports a mechanism that the peer does not take as a fault of the protocol, and of an older version of it as one
- * without detail. A wrong server key is without detail, too, because the peer cannot read the client's first message. */
+/* Makes the error of an event of the handshake. If the peer does not accept the mechanism, libzmq reports a
+ * fault of the protocol; with a peer of an older version of the protocol the event has no detail. A wrong
+ * server key has no detail either, because the peer cannot read the client's first message. */
 static enum jp_client_status check_event(uint16_t event, bool has_curve, struct jp_client_error *error)
 {
   switch (event) {
@@ -399,7 +400,7 @@ static enum jp_client_status open_zeromq(const struct client_url *url,
   return JP_CLIENT_OK;
 }
 
-/* libzmq may still have to write the last messages. */
+/* Gives libzmq time to write the last messages. */
 static void close_zeromq(struct client_transport *transport)
 {
   struct zeromq_transport *zeromq = zeromq_of(transport);
@@ -544,7 +545,7 @@ static bool has_events(void *socket)
   return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & ZMQ_POLLIN) != 0;
 }
 
-/* There are messages, or events of the monitor. */
+/* True if there are messages, or events of the monitor. */
 static bool has_input(struct client_transport *transport)
 {
   const struct zeromq_socket *socket = &zeromq_of(transport)->socket;

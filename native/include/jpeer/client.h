@@ -164,7 +164,7 @@ typedef bool jp_token_function(void *context, char token[JP_TOKEN_SIZE], struct 
 struct jp_client_config {
   size_t size;            /* sizeof(struct jp_client_config) */
   const char *peer_id;    /* a UUID that names the session; NULL: the connection's own session */
-  bool binary;            /* tcp: and ipc: binary messages, not JSON */
+  bool binary;            /* over tcp: and ipc:, use binary messages in place of JSON */
   bool reconnects;        /* see jp_client_open */
   int connect_timeout_ms; /* 0: 10,000 */
   size_t message_max;     /* the longest answer that is accepted, in bytes; 0: 256 MiB */
@@ -191,9 +191,10 @@ struct jp_client_config {
    * Who the peer is, and who this client is (docs/c-client.md, "TLS and tokens"). Texts are borrowed until the client is
    * open. Files are read again for each connection, and token_file over HTTP for each request.
    *
-   * ca_file: PEM; the certificates that a peer's certificate is verified with. NULL: the system's. cert_file: PEM; the
-   * client's certificate, followed by those of intermediate authorities. key_file: PEM, without a passphrase; NULL: the
-   * key is in cert_file. These are for wss: and https: alone; with server_key, key_file is another file, below.
+   * ca_file: PEM; the certificates that a peer's certificate is verified with. NULL: the system's. cert_file:
+   * PEM; the client's certificate, followed by those of intermediate authorities. key_file: PEM, without a
+   * passphrase; NULL: the key is in cert_file. These three files are only for wss: and https:. If server_key
+   * is set, key_file has another meaning (see server_key).
    */
   const char *ca_file;
   const char *cert_file;
@@ -204,12 +205,12 @@ struct jp_client_config {
   const char *token_file; /* white space around the token is ignored */
   jp_token_function *token_function;
   void *token_context;
-  /* Further fields of the heads of requests, "NAME: VALUE", at most 4,096 bytes in all; NULL-terminated; NULL: none.
-   * Fields that the library sets itself are JP_CLIENT_INVALID. Not for ZeroMQ. */
+  /* Further fields of the heads of requests, "NAME: VALUE", at most 4,096 bytes in all; NULL-terminated;
+   * NULL: none. A field that the library sets itself is refused with JP_CLIENT_INVALID. Not for ZeroMQ. */
   const char *const *headers;
-  /* For tcp: alone (docs/c-client.md, "CURVE"): the public key of the peer, 40 characters of Z85, which encrypts the
-   * connection, and proves who the peer is. key_file is then the client's own pair as `jpeer keygen` makes it, with the mode
-   * 0600. NULL: without CURVE. */
+  /* Only for tcp: (docs/c-client.md, "CURVE"): the public key of the peer, 40 characters of Z85. With this
+   * key the connection is encrypted, and the peer must prove who it is. key_file is then the file with the
+   * client's own pair of keys, as `jpeer keygen` makes it, with the mode 0600. NULL: without CURVE. */
   const char *server_key;
 };
 
@@ -233,7 +234,7 @@ struct jp_peer_limits {
  *   tcp://HOST:PORT         ZeroMQ
  *   ipc://PATH              ZeroMQ over a unix socket
  *
- * Over TLS (1.2 or later) the peer's certificate is verified for HOST, a name or an address; nothing switches that off. A URL
+ * Over TLS (1.2 or later) the peer's certificate is always verified for HOST, a name or an address. A URL
  * with a user, a password or a token is JP_CLIENT_INVALID. Redirects are not followed.
  *
  * config NULL: all zero. Blocks until the client is connected, at most connect_timeout_ms; resolving a host's
@@ -326,11 +327,12 @@ JP_API enum jp_client_status jp_client_send(struct jp_client *client, const stru
                                             int timeout_ms, jp_client_completion *completion, void *context,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Asks the peer to end the request that was sent with this completion and context: the peer interrupts its Java thread.
- * The completion is called as usual, with the peer's answer: JP_CLIENT_REMOTE with the reason "cancelled" if the call had
- * not ended. Never waits. False: there is no such request in flight. This function searches all requests in flight.
- * Over HTTP the connection is ended instead, if no later request was sent on it: the completion is called with
- * JP_CLIENT_CLOSED. For binary messages the peer is not asked.
+ * Asks the peer to end the request that was sent with this completion and context: the peer interrupts its
+ * Java thread. The completion is called as usual, with the peer's answer: JP_CLIENT_REMOTE with the reason
+ * "cancelled" if the call had not ended. Never waits. False: there is no such request in flight. This
+ * function searches all requests in flight. Over HTTP this function ends the connection instead, if no later
+ * request was sent on it; the completion is then called with JP_CLIENT_CLOSED. For binary messages nothing is
+ * sent.
  */
 JP_API bool jp_client_cancel(struct jp_client *client, jp_client_completion *completion, const void *context);
 /* A descriptor for the program's loop: when it is readable, jp_client_process has something to do. Created at
@@ -476,16 +478,17 @@ JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
 /* ---- callbacks ---- */
 
 /*
- * Objects of the program that Java calls: a Comparator, a listener, a lambda. A callback is created here,
- * given to Java as an argument (jp_callback_argument) or as a result, and called through an interface of
- * Java. Callbacks work over WebSocket and shared memory.
+ * A callback is an object of the program that Java calls: a Comparator, a listener, a lambda. The program
+ * creates the callback and gives it to Java as an argument (jp_callback_argument) or as a result. Java calls
+ * it through an interface. Callbacks work over WebSocket and shared memory.
  *
- * Java's calls arrive on the connection, so a thread must read it. A call runs on a thread that waits in
- * jp_client_call or jp_chain_send: on the thread whose requests gave the callback, if only one thread gave it
- * and still waits for one of these requests; otherwise on any waiting thread. If no thread waits, the call
- * runs in jp_client_process, on the thread that calls jp_client_process. During the call no lock is held, and
- * other threads read. If no thread of the program waits or calls jp_client_process, Java waits. Unless a
- * callback belongs to one thread in this way, its calls may run on several threads at once.
+ * Java's calls arrive on the connection, so a thread of the program must read the connection. A call runs on
+ * a thread that waits in jp_client_call or jp_chain_send. If only one thread has given the callback, and
+ * still waits for one of the requests that gave it, the call runs on this thread. Otherwise it runs on any
+ * waiting thread. If no thread waits, the call runs in jp_client_process, on the thread that calls
+ * jp_client_process. During the call no lock is held, and other threads read. If no thread of the program
+ * waits or calls jp_client_process, Java waits. Calls of a callback may run on several threads at once,
+ * unless only one thread has given it and waits.
  *
  * With by_origin the peer names the origin of a call. What Java does for a request then runs on the thread
  * that waits for this request in jp_client_call or jp_chain_send. All other calls (from the thread of a timer
@@ -493,10 +496,10 @@ JP_API int jp_peer_stop(struct jp_peer *peer, int timeout_ms);
  * thread has to call. Requests that several threads send over one client count as served in order.
  *
  * Requests that the function makes before it has answered (calls, chains, notifications, jp_client_send) run
- * on the Java thread that waits for the answer: an ordinary request would wait for ever, because it would be
- * queued after the request that waits for the function. options.within names another call on whose thread
- * they run, or "" for none. During such a request Java may call back on the same thread, as deep as the peer
- * allows.
+ * on the Java thread that waits for the answer. An ordinary request would wait for ever, because it would be
+ * queued after the request that waits for the function. With options.within such requests run on the thread
+ * of another call; with "" they are ordinary requests. During such a request Java may call back on the same
+ * thread, as deep as the peer allows.
  */
 
 struct jp_callback_call; /* one call from Java */
@@ -647,9 +650,10 @@ JP_API enum jp_client_status jp_launch_json(const char *config, struct jp_peer *
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
  * Calls as jp_client_call does. text is a request as in docs/protocol.md, {"method": "call", "params": {...},
- * "options": {...}}, without an id, which the library chooses. Objects are named by jp_ref_number, as long as
- * a handle exists: {"ref": 42}. With a member "epoch", the 16 hexadecimal digits of jp_ref_epoch, the request
- * fails with JP_CLIENT_STALE if the peer has been started again, as with handles. Not for binary messages.
+ * "options": {...}}, without an id, which the library chooses. {"ref": 42} names the object whose handle has
+ * the number 42 (jp_ref_number), as long as a handle of the object exists. With a member "epoch", the 16
+ * hexadecimal digits of jp_ref_epoch, the request fails with JP_CLIENT_STALE if the peer has been started
+ * again, as with handles. Not for binary messages.
  */
 JP_API enum jp_client_status jp_client_call_json(struct jp_client *client, const char *text, size_t length,
                                                  int timeout_ms, struct jp_answer **answer,

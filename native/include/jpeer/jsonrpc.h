@@ -135,7 +135,7 @@ JP_API void jp_json_write_string(struct jp_json_writer *writer, const char *utf8
 JP_API void jp_json_write_text(struct jp_json_writer *writer, struct jp_text utf8);
 /* A value of a message, unchanged. */
 JP_API void jp_json_write_value(struct jp_json_writer *writer, struct jp_json value);
-/* The caller's JSON: a handler whose result is invalid JSON is answered -32603. */
+/* Writes the caller's JSON unchanged. If the result of a handler is invalid JSON, the answer is -32603. */
 JP_API void jp_json_write_raw(struct jp_json_writer *writer, struct jp_text json);
 JP_API void jp_json_begin_array(struct jp_json_writer *writer);
 JP_API void jp_json_end_array(struct jp_json_writer *writer);
@@ -241,8 +241,8 @@ JP_API enum jp_jsonrpc_status jp_jsonrpc_parse_error(struct jp_jsonrpc_reply *re
  * Handles a message that config->codec has already decoded, and returns the reply decoded. message is
  * borrowed. JP_JSONRPC_OK: *reply must be sent; the caller releases it with the codec. JP_JSONRPC_NO_REPLY,
  * JP_JSONRPC_NO_MEMORY, JP_JSONRPC_INVALID (there is no codec, or it cannot encode the message): *reply is
- * NULL. A request whose answer the codec cannot decode is answered -32603. The message and the reply are
- * converted to and from text: programs with text should use jp_jsonrpc_handle.
+ * NULL. If the codec cannot decode an answer, the answer is -32603 instead. The message and the reply are
+ * converted to text and back, so programs that have text should use jp_jsonrpc_handle.
  */
 JP_API enum jp_jsonrpc_status jp_jsonrpc_handle_tree(const struct jp_jsonrpc_config *config,
                                                      const void *message, jp_jsonrpc_handler *handler,

@@ -105,10 +105,10 @@ struct jp_entry {
   struct jp_argument value;
 };
 
-/* The arguments of a call, as two parameters: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS.
- * The list lives as long as its block (C11, 6.5.2.5): a function cannot return a request that borrows it. In
- * C++ a list made in this way would end with its statement; the end of this file defines the macro for
- * C++. */
+/* The arguments of a call: JP_ARGUMENTS(jp_int(5), jp_string("a")), or JP_NO_ARGUMENTS. Each macro stands for
+ * two parameters, the list and its length. The list lives as long as its block (C11, 6.5.2.5): a function
+ * cannot return a request that borrows it. In C++ a list made in this way would end with its statement; the
+ * end of this file defines the macro for C++. */
 #ifndef __cplusplus
 #define JP_ARGUMENTS(...)                                                                                    \
   ((const struct jp_argument[]){__VA_ARGS__}),                                                               \
@@ -343,13 +343,13 @@ struct jp_options {
   bool types;                  /* for FETCH: elements that are not plain JSON are returned with their types */
   bool throwables;             /* an error has a handle of its throwable: jp_answer_ref */
   const char *thread_affinity; /* the name of an executor of the peer */
-  /* jp_callback_id of a call: the request runs on the Java thread that waits for it. NULL: the call whose
-   * function makes the request, if any; "": none. */
+  /* jp_callback_id of a call: the request runs on the Java thread that waits for the answer to that call.
+   * NULL: the call whose function makes the request, if there is one; "": no call. */
   const char *within;
 };
 
-/* One request; make one with the functions below. It borrows its texts, arguments and options. Programs are compiled with
- * this order of members, so it stays. */
+/* One request; make one with the functions below. It borrows its texts, arguments and options. The order of
+ * the members must not change, because programs are compiled with it. */
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding) */
 struct jp_request {
   enum jp_operation operation;

@@ -5,7 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Since Linux 4.13, on all architectures of OpenJDK; older C libraries lack the name. */
+/* The number of SO_PEERGROUPS (Linux 4.13) on all architectures of OpenJDK, because older C libraries lack
+ * the name. */
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
 #endif
@@ -39,7 +40,8 @@ static bool has_one_of(const struct admission *admission, const gid_t *groups, s
   return false;
 }
 
-/* A process can have 65,536. If the size does not suffice, the system sets what the groups need. */
+/* Returns the groups of the client's process, of which it can have 65,536. If the buffer is too small, the
+ * system returns the size that it needs. */
 gid_t *admission_read_groups(int fd, size_t *count)
 {
   struct admission_client client;

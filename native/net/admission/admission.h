@@ -5,7 +5,8 @@
  * groups that the command line admits. root is admitted only if it is one of these users. All admitted users
  * are the same principal, `owner`.
  *
- * ZeroMQ has the same rule as libzmq's filters (zeromq_listen_on). Constant data after the start; any thread.
+ * For ZeroMQ the same rule is set as filters of libzmq (zeromq_listen_on). Constant data after the start; any
+ * thread.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,7 +18,7 @@ static int compare_claims(const void *a, const void *b)
 
 void input_budget_choose(struct input_claim *claims, size_t count, size_t room)
 {
-  if (count > 0) /* without claims the array may be NULL, and qsort must not get NULL */
+  if (count > 0) /* the array may be NULL if count is 0, and qsort must not get NULL */
     qsort(claims, count, sizeof *claims, compare_claims);
   size_t promised = 0;
   for (size_t i = 0; i < count; i++) {

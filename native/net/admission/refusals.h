@@ -1,10 +1,11 @@
 #ifndef JPEER_NET_ADMISSION_REFUSALS_H
 #define JPEER_NET_ADMISSION_REFUSALS_H
 /*
- * The connections of clients that were refused before anything was read. Each connection has been sent the
- * reason, and is kept open for a moment: a client that is still sending its request when its connection
- * closes gets an error of the system in place of the reason. Their number is bounded: when there are too
- * many, the oldest is closed at once, so that a flood of refused connections does not use up descriptors.
+ * The connections of clients that were refused before anything was read. Each client was sent the reason, and
+ * its connection is kept open for a moment. If the connection were closed at once, a client that is still
+ * sending its request would get an error of the system in place of the reason. The number of these
+ * connections is bounded, so that a flood of them does not use up descriptors: if there are too many, the
+ * oldest is closed at once.
  *
  * Not thread-safe: the owner has a lock.
  */

@@ -138,7 +138,7 @@ void connection_count_input(struct connection *connection)
   input_budget_count(connection->table->input, &connection->counted, held);
 }
 
-/* Small messages never pause. */
+/* A turn never pauses for small messages. */
 bool connection_must_pause(struct connection *connection)
 {
   if (connection->message.len < INPUT_SMALL)
@@ -205,7 +205,7 @@ static void send_bytes(struct connection *connection)
   }
 }
 
-/* As send_bytes. Bytes that TLS has encrypted and not sent are still unsent here. */
+/* The same as send_bytes, over TLS. Bytes that TLS has encrypted but not sent count as unsent. */
 static void send_encrypted(struct connection *connection)
 {
   struct tls_stream *tls = connection->tls;
@@ -391,7 +391,7 @@ void connection_end_stream(struct connection *connection)
   free(stream);
 }
 
-/* The rest of the answer cannot be made, although its beginning was sent. */
+/* Called if the rest of an answer cannot be made, although its beginning was sent. */
 static enum step abandon_answer(struct connection *connection)
 {
   connection_end_stream(connection);
@@ -453,7 +453,7 @@ void connection_drop_message(struct connection *connection)
     buffer_clear(&connection->message);
 }
 
-/* Reports a message that was refused without the service, because the service counts all answers. */
+/* Reports to the service a message that was refused without it, because the service counts all answers. */
 static void report_refusal(const struct connection *connection, const struct crew_member *member,
                            const struct crew_message *message, enum crew_served served)
 {
@@ -482,8 +482,8 @@ static void enter_service(struct connection *connection, struct crew_member *mem
     pthread_mutex_unlock(&connection->lock);
 }
 
-/* If the connection has got a duplex during the call, the call is shared. Returns who has answered the
- * message. */
+/* Returns who has answered the message. The call is shared if the connection has got a duplex during the
+ * call. */
 static enum connection_answerer leave_service(struct connection *connection, enum crew_served served)
 {
   bool has_worker = connection->worker != NULL;
@@ -619,8 +619,8 @@ static bool must_hand_over(const struct connection *connection, const struct cre
   return pinned != member && (pinned != NULL || atomic_load(&member->pinned) != NULL);
 }
 
-/* member NULL: any member serves the connection from now on. The previous pinned member leaves. The caller
- * holds the lock. */
+/* Pins the connection to the member, in place of the previous pinned member. NULL: any member may serve the
+ * connection. The caller holds the lock. */
 static void set_pinned(struct connection *connection, struct crew_member *member)
 {
   struct crew_member *before = get_pinned_member(connection);
@@ -686,7 +686,7 @@ static bool acquire_connection(struct connection *connection, const struct crew_
     connection->is_due = true;
     crew_wake(pinned);
   } else if (taken && pinned == NULL && atomic_load(&member->pinned) != NULL) {
-    /* the connection was pinned to this member, which leaves; another member gets the next event */
+    /* the connection is no longer pinned to this member; another member gets the next event */
     taken = false;
   }
   if (taken) {
@@ -751,7 +751,8 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
   return connection_unsent(connection) > 0 || connection_is_broken(connection);
 }
 
-/* STEP_SERVED if there may be more to do without new input: the protocol's objects may hold whole messages. */
+/* Returns STEP_SERVED if there may be more to do without new input, because the protocol's objects may hold
+ * whole messages. */
 static enum step choose_step_after_turn(const struct connection *connection)
 {
   bool has_more = connection_input_state(connection) != CONNECTION_INPUT_DRAINED || connection->has_message ||
@@ -797,8 +798,9 @@ static int64_t reading_deadline(struct connection *connection, int64_t now)
   return connection->protocol->deadline(connection, has_begun, now);
 }
 
-/* The watcher checks the deadlines of connections that wait for input. A client whose input never pauses lets its connection
- * never wait, so a turn checks the deadline of the unfinished message itself, before it reads. */
+/* The watcher checks only the deadlines of connections that wait for input. If the input of a client never
+ * pauses, its connection never waits. For this reason a turn itself checks the deadline of the unfinished
+ * message before it reads. */
 static bool is_overdue(struct connection *connection, int64_t now_ns)
 {
   const int64_t now_ms = now_ns / 1000000;
@@ -934,7 +936,8 @@ static enum jp_status arm_connection(struct connection *connection, const struct
 
 /* --- the end of a turn --- */
 
-/* *reading_ms: the deadline without the one for output that the client does not read. */
+/* Returns the next deadline. *reading_ms is the next deadline without regard to output that the client does
+ * not read. */
 static int64_t next_deadline(struct connection *connection, enum step last, int64_t *reading_ms)
 {
   int64_t now = clock_now_ms();
@@ -1007,8 +1010,8 @@ static void close_now(struct connection *connection, struct crew_member *member)
   connection_table_release(connection->table, connection);
 }
 
-/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. last: STEP_SERVED: there may be more
- * to do at once. */
+/* Ends a turn: sends, returns the buffers, and arms the connection or closes it. last: the last step of the
+ * turn; STEP_SERVED means that there may be more to do at once. */
 static void finish_turn(struct connection *connection, struct crew_member *member, enum step last)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -1077,7 +1080,7 @@ void connection_expire(struct connection *connection, struct crew_member *watche
   else if (carrier != NULL && !connection_has_begun(connection) && carrier->release_idle(connection)) {
     step = STEP_NEEDS_INPUT; /* the deadline was set only to release memory */
     connection->has_sent =
-        false; /* nothing was sent since the last turn: a client that does not read is still stalled */
+        false; /* nothing was sent since the last turn, so a client that does not read is still stalled */
   } else {
     connection->protocol->expire(connection);
   }
@@ -1094,7 +1097,8 @@ void connection_expel(struct connection *connection, struct crew_member *watcher
   finish_turn(connection, watcher, step);
 }
 
-/* The watcher then finds that the client has left (connection_check_client), and ends its call. */
+/* After this, the watcher finds that the client has left (connection_check_client), and ends the client's
+ * call. */
 void connection_expel_in_call(struct connection *connection)
 {
   if (connection_has_left(connection) || connection_is_seized(connection) || connection_is_broken(connection))
@@ -1155,7 +1159,7 @@ void connection_seize(struct connection *connection, struct crew_member *watcher
 
 /* --- ended calls whose threads have not returned --- */
 
-/* In call, under the lock, as a visitor. */
+/* Called in call, under the lock, by a visitor. */
 static bool answer_for_owner(struct connection *connection, enum rpc_call_cause cause, struct buffer *answer)
 {
   const struct connection_protocol *protocol = connection->protocol;
@@ -1316,7 +1320,7 @@ static void close_early(struct connection *connection)
   connection->fd = -1;
 }
 
-/* In call, under the lock, as a visitor. */
+/* Called in call, under the lock, by a visitor. */
 static bool check_for_end(struct connection *connection)
 {
   struct pollfd polled = {.fd = connection->fd, .events = POLLRDHUP};

@@ -45,7 +45,7 @@ struct connection_limits {
   int64_t header_timeout_ms;
   int64_t body_timeout_ms;
   int64_t idle_timeout_ms;
-  bool finishes_left;                    /* a request runs to its end although its client has left */
+  bool finishes_left;                    /* a request is not ended when its client leaves */
   struct principals *principals;         /* borrowed; NULL: all clients are owner */
   struct wrong_evidence *wrong_evidence; /* borrowed; NULL if principals is */
   struct net_monitor *monitor;           /* borrowed; NULL: nobody counts (tests) */
@@ -55,7 +55,7 @@ struct connection_limits {
  * A connection has three states, which are independent of each other.
  *
  * `state`: who owns the connection. Under the lock.
- *   | state  | what holds                                      | who leaves it, on what                               |
+ *   | state  | meaning                                         | what ends it                                         |
  *   | FREE   | the place has no connection, no descriptor      | connection_table_accept, for a new client            |
  *   | ARMED  | nobody owns it; an event, or the ready queue,   | connection_own: a turn, the watcher at a deadline or |
  *   |        | brings a turn                                   | at the end; finish_turn, if it may not be read       |
@@ -79,10 +79,10 @@ struct connection_limits {
  *   | ENDED   | the client sends no more                       | nobody; a carrier may still have input               |
  */
 enum connection_state {
-  CONNECTION_FREE,   /* no connection in this place */
-  CONNECTION_ARMED,  /* nobody owns it: it waits for an event, or is in the ready queue */
-  CONNECTION_PAUSED, /* nobody owns it: it waits until the watcher submits it */
-  CONNECTION_OWNED   /* the thread of a turn, or the watcher, owns it */
+  CONNECTION_FREE,   /* the place has no connection */
+  CONNECTION_ARMED,  /* no thread owns the connection: it waits for an event, or is in the ready queue */
+  CONNECTION_PAUSED, /* no thread owns the connection: it waits until the watcher submits it */
+  CONNECTION_OWNED   /* the thread of a turn, or the watcher, owns the connection */
 };
 
 static const uint16_t connection_transitions[] = {
@@ -95,7 +95,7 @@ static const uint16_t connection_transitions[] = {
 enum connection_output {
   CONNECTION_OUTPUT_OPEN, /* answers are written */
   CONNECTION_OUTPUT_LINGERS, /* nothing more is written; input is dropped until the client ends, or until a time */
-  CONNECTION_OUTPUT_SHUT,  /* it lingers, all was sent, and the peer's side is shut down */
+  CONNECTION_OUTPUT_SHUT,  /* the connection lingers, all output was sent, and the peer's side is shut down */
   CONNECTION_OUTPUT_BROKEN /* the connection failed: nothing can be sent or read */
 };
 
@@ -122,7 +122,7 @@ static const uint16_t connection_input_transitions[] = {
 
 /*
  * Who answers the message that is being served.
- *   | state      | what holds                                               | who leaves it, on what               |
+ *   | state      | meaning                                                  | what ends it                         |
  *   | OWN_ANSWER | the owner answers it                                     | a visitor, in call                   |
  *   | ANSWERED   | a visitor has answered it: the owner drops its answer    | connection_serve; a visitor          |
  *   | SEIZED     | as ANSWERED, and nothing more is written or served       | the end of the connection            |
@@ -130,7 +130,7 @@ static const uint16_t connection_input_transitions[] = {
 enum connection_answerer {
   CONNECTION_OWN_ANSWER, /* the owner answers the message */
   CONNECTION_ANSWERED,   /* a visitor has answered the message: the owner drops its answer */
-  CONNECTION_SEIZED      /* as answered, and nothing more is written or served */
+  CONNECTION_SEIZED      /* a visitor has answered the message, and nothing more is written or served */
 };
 
 static const uint16_t connection_answerer_transitions[] = {
@@ -144,14 +144,16 @@ enum {
   CONNECTION_FLUSH_SOON = 1        /* a deadline in the past: the next tick of the watcher sends the output */
 };
 
-/* Whose connection it is (net/connection/connection_principal.h). Written by the owner; of a connection of WebSocket or
- * shared memory, constant. */
+/* The principal of the connection (net/connection/connection_principal.h). Written by the owner. Constant for
+ * a connection of WebSocket or shared memory. */
 struct connection_principal {
-  struct principal *principal; /* held, and counted there; NULL: owner, or nobody has shown evidence yet */
+  struct principal *principal; /* held, and the connection is counted there; NULL: the client is `owner`, or
+                                * has not shown evidence yet */
   struct principal_proof proof;
   bool has_token;
-  uint8_t token[PRINCIPAL_DIGEST]; /* its hash, to judge it again after a reload */
-  /* Of the principals, from before the evidence was last judged. During a call the watcher writes it, under the lock. */
+  uint8_t token[PRINCIPAL_DIGEST]; /* the hash of the token, to judge it again after a reload */
+  /* The generation of the principals from before the evidence was last judged. During a call the watcher writes
+   * it, under the lock. */
   uint64_t generation;
 };
 
@@ -174,13 +176,14 @@ struct connection {
   bool awaits_event;      /* the descriptor is armed in the epoll set; under the lock */
   struct input_licence licence;
   _Atomic size_t counted; /* bytes of input in the budget; written by the thread that has the input side */
-  /* when the watcher checks the connection; INT64_MAX: never. Points into the table */
+  /* points to the time in the table when the watcher checks the connection; INT64_MAX: never */
   _Atomic int64_t *deadline_ms;
 
   int fd;                           /* -1: closed; in call: the client has left */
   enum metrics_transport transport; /* by which it counts; METRICS_TRANSPORTS: it does not count yet */
   struct tls_stream
-      *tls; /* between the buffers and the socket; used by the thread that may use fd; NULL: no TLS */
+      *tls; /* encrypts between the buffers and the socket; used by the thread that may use fd; NULL: no
+             * TLS */
   int64_t probed_ms; /* when the watcher last wrote a probe; 0: never. Used by the watcher alone */
   enum connection_output output;
   /* Written by the thread that has the input side; also read under the lock. */
@@ -200,8 +203,8 @@ struct connection {
   struct buffer message;
   struct buffer out;
   size_t out_sent;
-  /* Bytes that were written to the carrier and that the client sees after the next flush only. With TLS, 1: bytes of TLS
-   * itself wait for room in the socket. */
+  /* The number of bytes that were written to the carrier, but that the client sees only after the next flush.
+   * With TLS, 1 means that bytes of TLS itself wait for room in the socket. */
   size_t unpublished;
 
   struct rpc_client *client;
@@ -297,11 +300,13 @@ void connection_own(struct connection *connection);
 void connection_expire(struct connection *connection, struct crew_member *watcher);
 /* Drops the input, sends the client an error and ends the connection. Called by the watcher as the owner. */
 void connection_cut(struct connection *connection, struct crew_member *watcher);
-/* Ends the connection of a client that is no principal's any more. The watcher, as the owner. */
+/* Ends the connection of a client whose principal no longer exists or no longer accepts it. Called by the
+ * watcher as the owner. */
 void connection_expel(struct connection *connection, struct crew_member *watcher);
-/* The same while the owner is in call, as a visitor: the client has left then. Under the lock. */
+/* The same as connection_expel, while the owner is in call. The client then counts as one that has left.
+ * Called by a visitor, under the lock. */
 void connection_expel_in_call(struct connection *connection);
-/* Answers the messages that were received, and ends the connection. The watcher, as the owner, after
+/* Answers the messages that were received, and ends the connection. Called by the watcher as the owner, after
  * crew_refuse_all. */
 void connection_close_gracefully(struct connection *connection, struct crew_member *watcher);
 /* Answers the message in the place of the owner, who is in call and finds the connection seized when the call
@@ -376,8 +381,9 @@ static inline bool connection_has_begun(const struct connection *connection)
   return connection->is_midway || connection->in.len > connection->in_used;
 }
 const struct rpc_service *connection_service(const struct connection *connection);
-/* The client's certificate, valid as long as the connection; NULL: it has none, or the connection has no TLS. The owner, or
- * a thread that holds the lock while the owner is in call or nobody owns the connection. */
+/* The client's certificate, valid as long as the connection; NULL: the client has none, or the connection has
+ * no TLS. Called by the owner, or by a thread that holds the lock while the owner is in call or nobody owns
+ * the connection. */
 static inline const struct tls_certificate *connection_certificate(const struct connection *connection)
 {
   return connection->tls != NULL ? tls_stream_certificate(connection->tls) : NULL;

@@ -50,7 +50,7 @@ static bool fill_message(struct duplex_message *made, struct buffer *message)
   return true;
 }
 
-/* When the message is answered without having run. */
+/* Returns the time after which the message is answered without having run. */
 static int64_t find_expiry(const struct connection *connection, struct text message, int64_t arrived_ns)
 {
   const struct rpc_codec *codec = connection_codec(connection);
@@ -117,8 +117,8 @@ static bool is_full(const struct connection *connection, size_t length)
          length > max - duplex->queued_bytes;
 }
 
-/* True if no more is read ahead, because there are message_max bytes, or because all input together is too
- * much and there are more than a few bytes. */
+/* Returns true if no more input may be read ahead: the queue is full, the connection has message_max bytes
+ * already, or it has more than a few bytes while all input together is near its bound. */
 bool connection_collect_is_full(struct connection *connection)
 {
   const struct connection_duplex *duplex = connection->duplex;
@@ -226,7 +226,8 @@ static enum rpc_received offer_beginning(struct connection *connection, struct r
   return received;
 }
 
-/* Offers the message to the service, which consumes answers to calls and nested requests. True: it was consumed. */
+/* Offers the message to the service, which consumes answers to calls and nested requests. True: the message
+ * was consumed. */
 static bool offer_message(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -304,7 +305,7 @@ static bool owes_answer(struct connection *connection)
   return owes;
 }
 
-/* Cancels a request that is nested in a callback. The watcher ends one that runs. */
+/* Cancels a request that is nested in a callback. If it runs already, the watcher ends it. */
 static bool cancel_nested(struct connection *connection, struct text id, enum rpc_nested_state which)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -315,9 +316,10 @@ static bool cancel_nested(struct connection *connection, struct text id, enum rp
   return true;
 }
 
-/* rpc_beside.cancel; state is the connection. A message that is being served cannot end during this function: its owner
- * first recalls the input side, or is the thread that reads. A nested request, whether it has
- * begun or not, is found before the request around it that has the same id. */
+/* rpc_beside.cancel; state is the connection. The message that is being served cannot end during this function, because
+ * only its owner ends it: the owner is either this thread, or takes the input side back from this thread first. If a
+ * nested request and the request around it have the same id, the nested request is cancelled, whether it has begun or
+ * not. */
 static bool cancel_request(void *state, struct text id)
 {
   struct connection *connection = state;
@@ -411,8 +413,9 @@ static enum collected end_input(struct connection *connection, enum collected en
 
 static enum collected collect_input(struct connection *connection)
 {
-  /* In call, a connection with open calls cannot pause, because an answer may be the next input. So it is cut off when
-   * all input together reaches its bound. */
+  /* While a call is in flight that waits for an answer of the client, the connection must not pause, because that answer
+   * may be the next input. If the input of all connections together reaches input-max-total, the connection is cut off
+   * instead. */
   if (in_call_is_inside(&connection->in_call) && connection_duplex_is_urgent(connection) &&
       connection_must_pause(connection) && input_budget_is_full(connection->table->input)) {
     log_warn_rarely("a message was cut off after %zu bytes: all input together exceeds input-max-total",
@@ -476,7 +479,8 @@ static enum collected collect_part(struct connection *connection, struct crew_me
   enum collected output = flush_output(connection);
   if (output != COLLECTED_SOME)
     return output;
-  /* No more may be read ahead before the end of the call. TCP, or the ring, stops the client. */
+  /* No more may be read ahead before the end of the call. The client can then send no more, because the
+   * socket or the ring becomes full. */
   if (!connection_duplex_is_urgent(connection) &&
       (connection_collect_is_full(connection) || connection_must_pause(connection)))
     return COLLECTED_FULL;

@@ -10,10 +10,11 @@
 
 enum {
   CATCH_UP_MESSAGES = 64,    /* messages that are collected before the next message is served */
-  VAIN_MEMBERS_MAX = 4,      /* members that are woken in vain between two checks of the watcher */
-  ANSWER_ALWAYS = 16 * 1024, /* an answer up to this size may be sent until twice send_buffer_max is unsent */
-  EVENTS_TOGETHER = 16 * 1024, /* events are held back until they have this size, */
-  EVENTS_TOGETHER_NS = 100000  /* if the last event was sent less than this time ago */
+  VAIN_MEMBERS_MAX = 4,      /* so many members may be woken in vain between two checks of the watcher */
+  ANSWER_ALWAYS = 16 * 1024, /* an answer of at most this size is accepted until 2 * send_buffer_max bytes are
+                              * unsent */
+  EVENTS_TOGETHER = 16 * 1024, /* events are held back until they together have this size */
+  EVENTS_TOGETHER_NS = 100000  /* but only if the last event was sent less than this time ago */
 };
 
 static struct connection *connection_of(struct crew_source *source)
@@ -23,8 +24,8 @@ static struct connection *connection_of(struct crew_source *source)
 
 /* --- holders --- */
 
-/* Makes a duplex that the connection holds. callbacks: the client's, which hold it, too; NULL: none. Returns NULL if
- * memory is short. */
+/* Makes a duplex. The connection holds it, and so do the client's callbacks; callbacks may be NULL. Returns
+ * NULL if memory is short. */
 static struct connection_duplex *make_duplex(struct connection *connection, struct rpc_callbacks *callbacks)
 {
   struct connection_duplex *duplex = calloc(1, sizeof *duplex);
@@ -104,7 +105,7 @@ static bool has_buffered(const struct connection *connection)
          (connection->tls != NULL && tls_stream_has_pending(connection->tls));
 }
 
-/* Arms the connection, or submits it if it has work already. Under the lock. */
+/* Arms the connection, or submits it if it has work already. Called under the lock. */
 static void watch_duplex(struct connection *connection, bool for_input)
 {
   struct connection_duplex *duplex = connection->duplex;
@@ -122,7 +123,7 @@ static void watch_duplex(struct connection *connection, bool for_input)
     atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
 }
 
-/* In call: the thread that gets the next event becomes the reader. Under the lock. */
+/* Called in call, under the lock: the thread that gets the next event becomes the reader. */
 static void arm_for_others(struct connection *connection, bool for_input)
 {
   duplex_set_reader(connection, DUPLEX_ARMED);
@@ -365,7 +366,7 @@ static bool begin_waiting(struct crew_source *source, struct crew_member *member
   struct connection *connection = connection_of(source);
   bool reads = false;
   if (connection->duplex == NULL)
-    return false; /* if the connection gets a duplex from now on, other threads read it */
+    return false; /* if the connection gets a duplex later, other threads read the connection */
   pthread_mutex_lock(&connection->lock);
   if (connection->duplex != NULL && in_call_is_inside(&connection->in_call) &&
       connection->worker == member->worker && !connection_has_left(connection)) {
@@ -519,7 +520,7 @@ void connection_duplex_read(struct connection *connection, struct crew_member *m
   enum collected collected = COLLECTED_ALL;
   if (connection_duplex_is_urgent(connection) || duplex_ahead(connection->duplex) != DUPLEX_AHEAD_WAITS) {
     collected = collect_in_turn(connection, member);
-  } else { /* nothing is read: the member sends held-back events only */
+  } else { /* nothing is read: the member only sends the events that were held back */
     pthread_mutex_lock(&connection->lock);
     if (connection_needs_flush(connection))
       connection_flush(connection);
@@ -635,7 +636,8 @@ int64_t connection_duplex_check(struct connection *connection)
   connection_flush(connection);
   duplex->vain_members = 0;
   if (duplex->callbacks == NULL)
-    return INT64_MAX; /* the rest of the output is sent with the next answer, or by an event */
+    return INT64_MAX; /* no time is set: the rest of the output is sent with the next answer, or after an
+                       * event */
   check_stall(connection, has_moved || connection->has_sent);
   bool has_others = atomic_load(&duplex->open_calls) > duplex->own_calls;
   if (duplex_reader(duplex) == DUPLEX_NOBODY && has_others && !duplex_has_ended(duplex))
@@ -747,8 +749,8 @@ static enum rpc_pushed find_room(const struct push *push)
   return unsent <= connection_unsent_mark(connection) ? RPC_PUSHED : RPC_PUSH_NO_ROOM;
 }
 
-/* Makes sure that unsent output is sent: wakes the reader, arms the connection, or leaves the output to the
- * watcher. */
+/* Ensures that unsent output is sent later: wakes the reader, arms the connection, or leaves the output to
+ * the watcher. */
 static void watch_output(const struct push *push)
 {
   struct connection *connection = push->connection;
@@ -843,7 +845,7 @@ static void count_call(const struct push *push)
   } else if (in_call_is_inside(&push->connection->in_call) && duplex_reader(duplex) == DUPLEX_NOBODY) {
     arm_for_others(push->connection, true);
   } else if (duplex_reader(duplex) == DUPLEX_WAITER && duplex_input(duplex) == COLLECTED_FULL) {
-    crew_wake(duplex->waiter); /* the waiter has stopped reading, because no more may be read ahead */
+    crew_wake(duplex->waiter); /* the waiter may have stopped reading at the limit of reading ahead */
   }
 }
 

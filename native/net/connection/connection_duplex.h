@@ -22,7 +22,7 @@
  * Reading in call: while calls are open, some thread has to read their answers. While the owner's thread
  * waits for an answer, it reads. Otherwise the thread that gets the next event reads. If no call is open,
  * input is read ahead as soon as the request has lasted for a while (crew_call_ops.read_ahead).
- *   | reader        | what holds                                  | who leaves it, on what                          |
+ *   | reader        | meaning                                     | what ends it                                    |
  *   | NOBODY        | outside a call; or in call without reading  | a thread that sends, or the watcher, arms it;   |
  *   |               | ahead, and no call is open except those of  | the owner: recall_input                         |
  *   |               | the owner's thread, which runs a nested     |                                                 |
@@ -67,16 +67,16 @@
 
 enum { DUPLEX_QUEUE_MAX = 1000 };
 
-/* Who has the reading role. Changed under the connection's lock. The thread that is DUPLEX_MEMBER or
- * DUPLEX_WAITER reads it without the lock. */
+/* Which thread has the reading role, that is, may read the input. It is changed under the connection's lock.
+ * The thread that is DUPLEX_MEMBER or DUPLEX_WAITER may check it without the lock. */
 enum duplex_reader {
-  DUPLEX_NOBODY,        /* the owner outside a call; nobody in call */
-  DUPLEX_ARMED,         /* the thread that gets the next event of the socket */
-  DUPLEX_ARMED_TO_SEND, /* the same, if the socket was armed to send held-back events */
-  DUPLEX_MEMBER,        /* the member, or the watcher, that has got the event */
-  DUPLEX_RECALLED,      /* the same, while the owner waits for the end of that thread's turn */
-  DUPLEX_OWNER,         /* the owner, in call */
-  DUPLEX_WAITER         /* the owner's thread, which waits in a callback */
+  DUPLEX_NOBODY,        /* outside a call the owner has the role; in call no thread has it */
+  DUPLEX_ARMED,         /* the thread that gets the next event of the socket will have the role */
+  DUPLEX_ARMED_TO_SEND, /* as DUPLEX_ARMED; the socket was armed to send held-back events */
+  DUPLEX_MEMBER,        /* the member, or the watcher, that has got the event has the role */
+  DUPLEX_RECALLED,      /* as DUPLEX_MEMBER; the owner waits for the end of that thread's turn */
+  DUPLEX_OWNER,         /* the owner has the role in call */
+  DUPLEX_WAITER         /* the owner's thread has the role while it waits in a callback */
 };
 
 static const uint16_t duplex_reader_transitions[] = {
@@ -89,15 +89,16 @@ static const uint16_t duplex_reader_transitions[] = {
     [DUPLEX_WAITER] = TO(DUPLEX_NOBODY),
 };
 
-/* The result of the last read. Written by the thread that has the input side; other threads read it without a lock. The
- * order matters: duplex_needs_try is true from COLLECTED_BLOCKED on, duplex_has_ended from COLLECTED_END on. */
+/* The result of the last read. Written by the thread that has the input side; other threads read it without a
+ * lock. The constants are in this order, because duplex_needs_try is true from COLLECTED_BLOCKED on, and
+ * duplex_has_ended is true from COLLECTED_END on. */
 enum collected {
   COLLECTED_SOME, /* input was received: there may be more */
   COLLECTED_ALL, /* no input was received: the buffers have no whole message, and only an event brings more */
   COLLECTED_BLOCKED, /* the client must read its answers first */
   COLLECTED_FULL,    /* no more may be read ahead */
-  COLLECTED_END,     /* nothing more is read; last_step is due when the queue has been served */
-  COLLECTED_CUT      /* as COLLECTED_END, because all input together has reached its bound */
+  COLLECTED_END,     /* nothing more is read; last_step follows when the queue has been served */
+  COLLECTED_CUT      /* nothing more is read, because all input together has reached its bound */
 };
 
 static const uint16_t collected_transitions[] = {
@@ -113,8 +114,8 @@ static const uint16_t collected_transitions[] = {
     [COLLECTED_CUT] = 0,
 };
 
-/* Whether input is read in call while the client has no open calls. After the call it is DUPLEX_AHEAD_WAITS
- * again. */
+/* States whether input is read in call while the client has no open calls. After the call the state is
+ * DUPLEX_AHEAD_WAITS again. */
 enum duplex_ahead {
   DUPLEX_AHEAD_WAITS,  /* the input waits for the end of the call */
   DUPLEX_AHEAD_READS,  /* the input is read, and requests are queued */
@@ -129,9 +130,9 @@ static const uint16_t duplex_ahead_transitions[] = {
 
 /* The state of the message that the owner serves, or serves next. Written by the owner, outside a call. */
 enum duplex_message_state {
-  DUPLEX_MESSAGE_NEW,     /* there is none, or the service has not seen it */
-  DUPLEX_MESSAGE_OFFERED, /* the service has seen it and has not consumed it: it has to be served */
-  DUPLEX_MESSAGE_SERVED   /* it is being served, and is in `served` */
+  DUPLEX_MESSAGE_NEW,     /* there is no message, or the service has not seen it */
+  DUPLEX_MESSAGE_OFFERED, /* the service has seen the message and not consumed it, so it has to be served */
+  DUPLEX_MESSAGE_SERVED   /* the message is being served, and is in `served` */
 };
 
 static const uint16_t duplex_message_transitions[] = {
@@ -147,7 +148,8 @@ struct duplex_message {
   bool has_ids;
   bool is_too_long;   /* as connection->is_too_long */
   int64_t arrived_ns; /* connection->received_ns when the end of the message was received */
-  int64_t expires_ms; /* when the message is answered without having run (clock_now_ms); INT64_MAX: never */
+  int64_t expires_ms; /* the time (clock_now_ms) from which the message is answered without running;
+                       * INT64_MAX: never */
 };
 
 struct connection_duplex {
@@ -164,8 +166,9 @@ struct connection_duplex {
   size_t own_calls;          /* open calls that the owner's thread has sent in this call */
   int64_t flushed_ns;        /* when an event of the owner's thread was last sent at once */
   unsigned vain_members;     /* members woken in vain to read or send, since the watcher's last check */
-  size_t left;               /* bytes that were unsent after the last flush of a send, and still are */
-  /* the deadline of the connection if its deadline for unsent output is left out */
+  size_t left;               /* the number of bytes that were unsent after the last flush of a send, and still
+                              * are unsent */
+  /* the deadline of the connection without regard to unsent output */
   int64_t reading_ms;
   struct crew_member *waiter; /* if the reader is a DUPLEX_WAITER */
   struct buffer pushed;       /* framed messages */
@@ -191,7 +194,8 @@ struct connection_duplex {
   struct duplex_message *last_queued;
   size_t queued;
   size_t queued_bytes;
-  _Atomic int64_t expires_ms; /* not later than the first timeout of the queue; other threads may read it */
+  _Atomic int64_t expires_ms; /* a time that is not after the first timeout of the queue; other threads may
+                               * read it */
   struct buffer replies;      /* framed pongs and refusals, to be appended to `out` */
   struct buffer final_frames; /* a close frame, which follows the answers */
   /* output remained unsent at the last flush by the thread that has the input side */
@@ -312,8 +316,8 @@ void connection_duplex_read(struct connection *connection, struct crew_member *m
 /* Sends the output of a connection in call. Returns the time of the next check. Called by the watcher under
  * the lock. */
 int64_t connection_duplex_check(struct connection *connection);
-/* Called by the watcher around its calls of the service: connection_duplex_begin_upcall under the lock,
- * connection_duplex_end_upcall without the lock. connection_duplex_end_upcall makes the calls. */
+/* The watcher calls connection_duplex_begin_upcall under the lock, and afterwards
+ * connection_duplex_end_upcall without the lock. The latter makes the watcher's calls of the service. */
 void connection_duplex_begin_upcall(struct connection *connection);
 void connection_duplex_end_upcall(struct connection *connection);
 

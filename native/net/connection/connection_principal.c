@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Other certificates that are bad have failed in the handshake. */
+/* Sets the certificate as evidence. A certificate that was bad during the handshake was refused then, so it
+ * is bad here only if it has expired since. */
 static void fill_certificate(const struct connection *connection, struct principal_evidence *evidence)
 {
   const struct tls_certificate *certificate = connection_certificate(connection);

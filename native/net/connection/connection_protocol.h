@@ -111,14 +111,15 @@ struct connection_protocol {
   /* Ends a streamed answer so that the client sees that it is incomplete; returns how to end the connection. */
   enum step (*abandon_answer)(struct connection *connection);
 
-  /* expire, expel, cut, close_gracefully and write_last_reply write the final output of a connection, which then ends. */
+  /* The functions expire, expel, cut, close_gracefully and write_last_reply write the final output of a
+   * connection. The connection then ends. */
 
   /* Called when the deadline has passed. */
   void (*expire)(struct connection *connection);
-  /* The client's principal is gone, or its evidence is listed no more. Also called by the watcher as a visitor, in call. NULL:
-   * each request shows its own evidence. */
+  /* Called if the client's principal, or the client's evidence, is no longer listed. Also called by the
+   * watcher as a visitor, in call. NULL: each request shows its own evidence. */
   void (*expel)(struct connection *connection);
-  /* The message has to be dropped for this reason. answer: a buffer to use. */
+  /* Drops the message for this reason. answer: a buffer that the function may use. */
   void (*cut)(struct connection *connection, const char *reason, struct buffer *answer);
   /* Called when the server ends and no message is left to serve. is_quiet: nothing was written in this turn.
    * Returns how to end the connection. */
@@ -147,7 +148,8 @@ struct connection_protocol {
   void (*write_refusal)(struct buffer *out, enum connection_refusal refusal, const char *reason);
 };
 
-/* A protocol that begins with more than bytes (shared memory sends a descriptor), after a request of HTTP. */
+/* A protocol that begins with a request of HTTP, and that sends more than bytes at its begin: shared memory
+ * sends a descriptor. */
 struct connection_upgrade {
   enum op_channel channel; /* the channel of the client, which is opened before `begin` */
   /* Answers the request and changes the protocol of the connection. The request's head was read, and all

@@ -425,8 +425,8 @@ static int64_t check_chunk(struct connection_table *table, struct connection_chu
 
 /* --- principals that have changed; the watcher --- */
 
-/* Ends the connection if its evidence does not show its principal any more. False: a turn owns the connection and is not in a
- * call, so nothing was checked, and the connection has to be checked later. */
+/* Ends the connection if its evidence no longer shows its principal. False: a turn owns the connection and is not
+ * in call, so nothing was checked, and the connection must be checked again later. */
 static bool check_principal(struct connection *connection, struct crew_member *watcher)
 {
   bool is_checked = true;
@@ -450,8 +450,9 @@ static bool check_principal(struct connection *connection, struct crew_member *w
   return is_checked;
 }
 
-/* generation: of the principals, from before place_count was read: whoever was judged before that generation has one of
- * these places. True: some could not be checked, so call it again soon. */
+/* generation: the generation of the principals from before place_count was read. Each connection that was judged
+ * before that generation has one of these places. True: some connections could not be checked, so call it
+ * again soon. */
 static bool check_principals(struct connection_table *table, struct crew_member *watcher, size_t place_count,
                              uint64_t generation)
 {

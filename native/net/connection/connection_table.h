@@ -40,8 +40,9 @@ enum jp_status connection_table_init(struct connection_table *table, struct crew
 /* Called after the end of the crew. Closes the remaining connections. */
 void connection_table_fini(struct connection_table *table);
 
-/* Takes fd and serves it, or closes it if there are too many connections. protocol: its first protocol, borrowed.
- * address: the client's. credentials: for TLS; borrowed for the call; NULL: no TLS. */
+/* Takes fd. Serves it as a connection, or closes it if there are too many connections. protocol: the
+ * connection's first protocol, borrowed. address: the address of the client. credentials: for TLS, borrowed
+ * for the call; NULL: no TLS. */
 void connection_table_accept(struct connection_table *table, int fd,
                              const struct connection_protocol *protocol, const struct rpc_address *address,
                              struct tls_credentials *credentials);

@@ -154,8 +154,8 @@ static bool release_idle_memory(struct connection *connection)
   return true;
 }
 
-/* Releases the pages whose answers the client has read, because the client may keep the memory mapped, and
- * then unmaps it. */
+/* Unmaps the memory. Before that, releases the pages whose answers the client has read, because the client
+ * may keep the memory mapped. */
 static void close_region(struct connection *connection)
 {
   struct shm_state *state = state_of(connection);

@@ -11,7 +11,7 @@
 
 /* The shared memory of all connections of a server. Any thread. */
 struct shm_pool {
-  struct connection_upgrade upgrade; /* the first member: HTTP begins this protocol by it */
+  struct connection_upgrade upgrade; /* the first member; HTTP uses it to begin this protocol */
   size_t ring_size;     /* of each of the two rings of a connection; 0: shared memory is switched off */
   size_t total_max;     /* limit of `total` */
   int64_t idle_ms;      /* a connection that gets no message for this time releases memory */

@@ -30,7 +30,7 @@ struct tls_credentials {
 
 /* --- reading files --- */
 
-/* The first reason of OpenSSL's queue, which it empties. */
+/* Returns the text of the first error in OpenSSL's queue, and empties the queue. */
 static const char *take_reason(void)
 {
   const char *reason = ERR_reason_error_string(ERR_peek_error());
@@ -38,7 +38,8 @@ static const char *take_reason(void)
   return reason != NULL ? reason : "unknown reason";
 }
 
-/* There is no terminal to ask, and no option with a passphrase. */
+/* Refuses a key with a passphrase: the peer has no terminal on which it could ask, and no option for a
+ * passphrase. */
 static int refuse_passphrase(char *into, int size, int is_written, void *context)
 {
   (void)into, (void)size, (void)is_written, (void)context;
@@ -81,7 +82,8 @@ static enum jp_status fail_pem(const struct pem *pem, const char *what, struct j
   return jp_fail(error, JP_INVALID, "%s: %s: %s: %s", pem->option, pem->path, what, take_reason());
 }
 
-/* True if the file has ended; else an object could not be read. Empties OpenSSL's queue at the end. */
+/* True if the last object was not read because the file has ended; OpenSSL's queue is then emptied. False: an
+ * object could not be read. */
 static bool is_at_end(void)
 {
   const unsigned long reason = ERR_peek_last_error();
@@ -207,8 +209,8 @@ static enum jp_status add_revocations(SSL_CTX *context, const char *path, struct
   return status;
 }
 
-/* Without authorities a certificate is known by its digest (net/tls/tls_stream.h). All other checks hold: dates, use,
- * signatures inside the chain. */
+/* Accepts a certificate without a known authority, because without authorities a certificate is identified by
+ * its digest (net/tls/tls_stream.h). All other checks remain: dates, use, signatures inside the chain. */
 static int accept_unknown_authority(int is_good, X509_STORE_CTX *chain)
 {
   switch (X509_STORE_CTX_get_error(chain)) {
@@ -249,7 +251,8 @@ static enum jp_status ask_clients(SSL_CTX *context, const struct tls_files *file
 
 /* --- a context --- */
 
-/* A client that offers protocols of other servers only (RFC 7301, 3.2) was sent here by mistake, or by an attacker. */
+/* Refuses a client that offers only protocols of other servers (RFC 7301, 3.2): it was sent here by mistake,
+ * or by an attacker. */
 static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length,
                            const unsigned char *offered, unsigned offered_length, void *context)
 {
@@ -263,7 +266,8 @@ static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char
   return SSL_TLSEXT_ERR_OK;
 }
 
-/* The system's configuration of OpenSSL may forbid more than this, and cannot allow more. */
+/* Sets the rules for all connections. The system's configuration of OpenSSL may forbid more, but cannot allow
+ * more. */
 static bool set_rules(SSL_CTX *context)
 {
   SSL_CTX_set_options(context,
@@ -350,14 +354,16 @@ static enum jp_status watch_files(struct tls_credentials *credentials, struct jp
 enum jp_status tls_credentials_create(const struct tls_files *files, struct tls_credentials **credentials,
                                       struct jp_error *error)
 {
-  /* Threads that come back from Java late may still write while the process exits. */
+  /* OpenSSL must not free its data at exit, because threads that return late from Java may still write while
+   * the process exits. */
   OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
   struct tls_credentials *made = calloc(1, sizeof *made);
   if (made == NULL)
     return jp_fail_memory(error, NULL);
   made->files = *files;
   pthread_mutex_init(&made->lock, NULL);
-  /* The watch first, so that no change is lost. It may load the files before this thread has. */
+  /* The watch is started before the files are loaded, so that no change is lost. The watch may load the files
+   * before this thread does. */
   SSL_CTX *context = NULL;
   enum jp_status status = watch_files(made, error);
   if (status == JP_OK)

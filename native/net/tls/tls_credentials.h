@@ -1,15 +1,15 @@
 #ifndef JPEER_NET_TLS_TLS_CREDENTIALS_H
 #define JPEER_NET_TLS_TLS_CREDENTIALS_H
 /*
- * What the peer proves itself with over TLS, and what it asks of its clients: a certificate with its key, and
- * authorities and revocation lists for the certificates of clients (docs/security.md).
+ * The files of the peer for TLS (docs/security.md): the peer's certificate with its key, and the authorities
+ * and revocation lists by which the peer judges the certificates of clients.
  *
- * TLS 1.3, and 1.2 with ECDHE and AEAD only. No renegotiation, no compression, no early data. Where certificates of
- * clients are asked for, no session is resumed, because a resumed session would not be judged by new authorities or
- * revocation lists.
+ * The peer uses TLS 1.3, or 1.2 with ECDHE and AEAD, without renegotiation, compression and early data. If
+ * the peer asks clients for certificates, no session is resumed, because a resumed session would not be
+ * judged by new authorities or revocation lists.
  *
- * The files are watched (base/file_watch.h). New files hold for new connections. If they cannot be used together, one
- * line in the log says so, and the old ones stay. Any thread.
+ * The files are watched (base/file_watch.h). New connections use the new files. If the new files do not fit
+ * together, the log says so in one line, and the old files remain in use. Any thread.
  */
 #include "base/status.h"
 
@@ -23,17 +23,18 @@ struct tls_credentials;
 /* Whether clients are asked for a certificate. */
 enum tls_client_auth {
   TLS_CLIENT_AUTH_NONE,
-  TLS_CLIENT_AUTH_OPTIONAL, /* a client may have none; one that is wrong is refused */
+  TLS_CLIENT_AUTH_OPTIONAL, /* a client may have no certificate; a wrong certificate is refused */
   TLS_CLIENT_AUTH_REQUIRE,
   TLS_CLIENT_AUTH_UNSET /* REQUIRE with client_ca, else NONE */
 };
 
 /* PEM files. */
 struct tls_files {
-  const char *certificate; /* and the rest of its chain; NULL: no TLS */
+  const char *certificate; /* the file of the certificate and the rest of its chain; NULL: no TLS */
   const char *key;         /* mode 0600 or less; or 0640 or less, if root owns it */
-  const char *client_ca;   /* NULL: certificates of clients need no authority, but must be valid now */
-  const char *client_crl;  /* of each authority of the chain; NULL: none */
+  const char *client_ca;   /* the authorities of clients; NULL: certificates of clients need no authority, but
+                            * must be valid now */
+  const char *client_crl;  /* the revocation lists of all authorities of the chain; NULL: none */
   enum tls_client_auth client_auth;
   int64_t watch_ms; /* between two checks of the files; 0: never */
 };
@@ -55,7 +56,7 @@ enum jp_status tls_credentials_create(const struct tls_files *files, struct tls_
                                       struct jp_error *error) JP_MUST_CHECK;
 /* Streams stay valid. NULL is fine. */
 void tls_credentials_destroy(struct tls_credentials *credentials);
-/* Has the files read again at once, changed or not. */
+/* Lets the files be read again at once, even if they have not changed. */
 void tls_credentials_reload(struct tls_credentials *credentials);
 
 /* For net/tls/tls_stream.c: a new session of the server's side. NULL: no memory. */

@@ -13,9 +13,11 @@ enum {
   RECORD_HEAD = 5, /* type, version, length (RFC 8446, 5.1) */
   GREETING = 9,    /* the head of the first record, and of the message in it: type and length (RFC 8446, 4) */
   HELLO_MAX =
-      16 * 1024, /* bytes of the client's first message, which OpenSSL reserves before it receives them */
+      16 * 1024, /* the longest first message of a client; OpenSSL reserves memory for the message before it
+                  * receives the message */
   RECORDS_A_READ = 64,
-  QUIET_READS_MAX = 32, /* reads of 17 KiB at most that find records without data, one after the other */
+  QUIET_READS_MAX = 32, /* the stream fails after more consecutive reads (of at most 17 KiB each) that find
+                         * only records without data */
   TYPE_HANDSHAKE = 22,
   TYPE_CLIENT_HELLO = 1
 };
@@ -24,7 +26,8 @@ struct tls_stream {
   SSL *ssl;
   enum tls_stream_state state;
   bool is_of_authority; /* as in struct tls_certificate */
-  bool is_drained; /* the last recv has emptied the socket; OpenSSL may still have what it has received */
+  bool is_drained; /* the last recv has emptied the socket; OpenSSL may still have received bytes that it has
+                    * not decrypted */
   bool is_dry;     /* the last recv has found nothing */
   bool is_held;
   bool is_at_end; /* the socket's input has ended */
@@ -45,7 +48,7 @@ static void set_state(struct tls_stream *stream, enum tls_stream_state to)
 
 /* --- the socket, for OpenSSL --- */
 
-/* As recv(2), and notes what it means for the stream. */
+/* The same as recv(2), and notes whether the socket is empty, has ended or has failed. */
 static ssize_t receive(struct tls_stream *stream, void *into, size_t size)
 {
   ssize_t count;
@@ -219,7 +222,7 @@ static size_t find_hello_length(const struct tls_stream *stream)
   return (size_t)length[0] << 16 | (size_t)length[1] << 8 | length[2];
 }
 
-/* Receives the first bytes and judges them before OpenSSL does. MORE: the handshake may begin. */
+/* Receives the first bytes, and checks them before OpenSSL reads them. MORE: the handshake may begin. */
 static enum tls_read read_greeting(struct tls_stream *stream, struct jp_error *error)
 {
   const ssize_t count = receive(stream, stream->greeting + stream->greeting_length,
@@ -252,7 +255,7 @@ static void note_handshake(struct tls_stream *stream)
     set_state(stream, TLS_STREAM_OPEN);
 }
 
-/* After a read without data. MORE: the next read may have data. */
+/* Decides what follows a read that has found no data. MORE: the next read may find data. */
 static enum tls_read judge_read(struct tls_stream *stream, int result, struct jp_error *error)
 {
   switch (SSL_get_error(stream->ssl, result)) {
@@ -386,7 +389,8 @@ void tls_stream_close(struct tls_stream *stream, int fd)
 
 /* --- the client's certificate --- */
 
-/* A name with a zero byte could be read as another one. */
+/* Copies the certificate's name, if it has exactly one. A name with a zero byte is left out, because a reader
+ * could take it for a shorter name. */
 static void copy_common_name(const X509 *certificate, char *into)
 {
   X509_NAME *subject = X509_get_subject_name(certificate);

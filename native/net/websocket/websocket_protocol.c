@@ -217,8 +217,8 @@ static bool write_probe(struct connection *connection)
   return true;
 }
 
-/* True for a single close frame, which most clients send before they close the socket. It is masked, and its payload is
- * shorter than 126 bytes. */
+/* True if the input is exactly one close frame, which most clients send before they close the socket. The
+ * frame is masked, and its payload is shorter than 126 bytes. */
 static bool is_ignorable(struct text input)
 {
   enum { CLOSE_FRAME = 0x88, MASKED = 0x80, HEAD = 6 };

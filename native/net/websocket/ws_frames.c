@@ -10,7 +10,7 @@ struct ws_decoder {
   struct wslay_frame_context *frames;
   struct ws_input *input; /* during ws_read */
   uint64_t taken;         /* bytes that wslay has read from the input */
-  uint64_t consumed;      /* bytes of these that belong to the frames seen so far */
+  uint64_t consumed;      /* the part of `taken` that belongs to the frames seen so far */
 
   /* The current frame. */
   bool in_frame;
@@ -315,8 +315,8 @@ static enum ws_event append_text_bytes(struct ws_reader *reader, struct ws_input
   size_t count = input->bytes.len - input->used;
   if (count > reader->left)
     count = reader->left;
-  /* A message is trusted to have its announced length only after a large part of it was received. Then the buffer gets
-   * its final size, so that it is not copied again. */
+  /* The announced length of a message may be false, so it is trusted only after a large part of the message
+   * was received. The buffer then gets its final size, so that it is not copied again. */
   bool is_large = message->len + count > SURELY_LARGE;
   char *room = buffer_reserve(message, is_large ? reader->left : count);
   if (room == NULL)

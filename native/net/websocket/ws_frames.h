@@ -50,7 +50,7 @@ struct ws_reader {
   /* The message exceeds message_max, and only its beginning is kept. Valid after WS_EVENT_MESSAGE, too. */
   bool is_too_long;
 
-  /* Of a frame that is read without wslay: */
+  /* The state of a frame that is read without wslay: */
   size_t left;                  /* bytes of the payload that were not received yet */
   uint8_t mask[WS_MASK_LENGTH]; /* for the next four bytes */
 };

@@ -19,7 +19,7 @@ enum {
   LONG_CALL_MS = 1000,
   REPORT_MS = 60000,
   GROWTH_PAUSE_MS = 100, /* pause after the creation of a thread has failed */
-  WITHOUT_EVENTFD_MS = 5 /* how long a member without an eventfd sleeps, because nobody can wake it */
+  WITHOUT_EVENTFD_MS = 5 /* a member without an eventfd sleeps only this long, because nobody can wake it */
 };
 
 static unsigned count_places_max(const struct crew *crew)
@@ -357,7 +357,8 @@ static struct crew_source *wait_idle(struct crew_member *member, bool *left)
   return source;
 }
 
-/* A polled source with work counts as an event. Polled sources and epoll take turns, so that neither starves. */
+/* Returns a source with an event. A polled source with work counts as one. Polled sources and epoll have
+ * priority in turn, so that neither starves. */
 static struct crew_source *find_event(struct crew_member *member)
 {
   struct crew_source *source = NULL;
@@ -373,7 +374,7 @@ static struct crew_source *find_event(struct crew_member *member)
   return source;
 }
 
-/* Ready work and events take turns, so that neither starves. */
+/* Chooses between ready work and events. They have priority in turn, so that neither starves. */
 static struct crew_source *choose_waiting(struct crew_member *member)
 {
   struct crew *crew = member->crew;
@@ -405,8 +406,9 @@ static struct crew_source *next_source(struct crew_member *member, bool *left)
   return source != NULL ? source : wait_idle(member, left);
 }
 
-/* The worker does not know the member any more, so no thread wakes the member, and its descriptor can be closed. Only
- * if the crew stops may a source still wake its pinned member, so that member keeps its descriptor. */
+/* The worker no longer knows the member, so no thread wakes the member, and the member's descriptor can be
+ * closed. There is one exception: if the crew stops, a source may still wake its pinned member, so that
+ * member keeps its descriptor. */
 static void release_member(struct crew_member *member, bool left)
 {
   struct crew *crew = member->crew;
@@ -607,7 +609,7 @@ static bool start_member(struct crew_member *member)
   bool started = crew->service->spawn(crew->service->context, name, run_loop, member, &error) == JP_OK;
   if (!started)
     give_place_back(member);
-  /* One line is logged until a thread starts again. */
+  /* The failure is logged once. It is logged again only after a thread has been started in between. */
   if (atomic_exchange(&crew->growth_failed_ms, started ? 0 : clock_now_ms()) == 0 && !started)
     log_warn_rarely("no thread for the crew: %s", error.text);
   return started;
@@ -644,8 +646,7 @@ static struct crew_member *pop_unstarted(struct crew *crew)
   return member;
 }
 
-/* If a thread cannot be made, the remaining threads are not tried, because the watcher requests them
- * again. */
+/* After a failure the remaining threads are not tried, because the watcher requests them again. */
 static void start_threads(struct crew *crew, struct crew_member *member, bool wants_interrupter)
 {
   struct jp_error error = {0};

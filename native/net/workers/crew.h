@@ -84,7 +84,7 @@ struct crew_source;
 enum crew_pinned_next {
   CREW_PINNED_TURN,  /* runs the next turn of its source */
   CREW_PINNED_WAITS, /* waits for an event or crew_wake */
-  CREW_PINNED_ENDS   /* leaves: the source is no longer pinned to it */
+  CREW_PINNED_ENDS   /* ends: the source is no longer pinned to this member */
 };
 
 /* Objects of a reclaimed source that the lost thread keeps in use until it returns. */
@@ -148,10 +148,10 @@ struct crew_call_ops {
 /* The watcher's notes on the message that a member serves. Used by the watcher only. */
 struct crew_call {
   uint64_t steps;   /* the member's steps at the last check */
-  int64_t since_ms; /* when the watcher first saw these steps */
+  int64_t since_ms; /* the time at which the watcher first saw these steps */
   bool has_left;    /* the client has left */
   bool is_read_ahead;
-  uint64_t waits_ended; /* the member's, when its source was last asked to read ahead */
+  uint64_t waits_ended; /* the member's waits_ended when its source was last asked to read ahead */
 };
 
 /* A thread is lost if it has not returned from a call one second after the call was ended. When the thread
@@ -183,7 +183,7 @@ struct crew_ended {
   int64_t at_ms;
 };
 
-/* A request to end a member's message, or one call of the message. */
+/* A request to end a member's message, or to end one call of the message. */
 struct crew_end {
   struct rpc_call_end call; /* cause RPC_CALL_RETURNS: no request */
   uint64_t steps;           /* identify the message; if the member's steps differ, the message was served */
@@ -193,7 +193,7 @@ struct crew_end {
  * The state of a place for a member. The lock guards all changes, except that the thread itself changes to
  * and from WAITING without the lock. A reserved thread has only the first three states. The watcher has no
  * state.
- *   | state    | what holds                                     | who leaves it, on what                              |
+ *   | state    | meaning                                        | what ends it                                        |
  *   | FREE     | no thread; worker is NULL                      | crew_add_member, start_reserved                     |
  *   | STARTING | the thread is being started; worker is NULL    | the thread, once it runs; the thread that starts    |
  *   |          |                                                | it, on failure                                      |
@@ -238,7 +238,8 @@ enum crew_choice {
   CREW_CHOICES
 };
 
-/* A thread that serves: a member of the crew, or the watcher. Passed to every turn; valid for that turn. */
+/* A thread that serves: a member of the crew, or the watcher. Every turn gets its member, which is valid for
+ * that turn. */
 struct crew_member {
   struct crew *crew;
   struct rpc_worker *worker; /* NULL: the member is the watcher, which must not use Java */
@@ -275,7 +276,7 @@ struct crew_member {
   _Atomic enum crew_member_state state;
   enum crew_hold hold; /* under the crew's lock */
   struct crew_call call;
-  _Atomic uint64_t waits_ended; /* count of crew_wait that have returned; written by the thread */
+  _Atomic uint64_t waits_ended; /* the number of waits (crew_wait) that have ended; written by the thread */
   struct crew_end end;          /* under the crew's lock */
   struct crew_ended ended;
   /* Set under the crew's lock, while the thread is held in its call. The thread reads it after the call. */
@@ -340,7 +341,8 @@ struct crew_config {
   unsigned threads_max; /* at least threads */
   unsigned lost_max;    /* lost threads that are replaced, in addition to threads_max */
   unsigned pinned_max;  /* pinned members, in addition to threads_max */
-  /* Pinned members that may busy-poll at length at the same time. Others poll for a few yields only. 0: none polls. */
+  /* The number of pinned members that may busy-poll for a long time at once. Others poll only for a few
+   * yields. 0: no pinned member polls. */
   unsigned pinned_polling;
   int64_t linger_ms;       /* how long a member above `threads` stays idle before it leaves */
   int64_t busy_timeout_ms; /* net/server.h */
@@ -352,7 +354,7 @@ struct crew_config {
   int64_t tick_ms;
   int64_t long_call_ms; /* the client of a call that has lasted this long is checked; 0: 1 s */
   int64_t report_ms;    /* the log gets at most one line about busy threads in this time; 0: a minute */
-  int64_t poll_ns;      /* how long a member polls pollable sources before it sleeps; 0: not at all */
+  int64_t poll_ns;      /* how long a member polls pollable sources before it sleeps; 0: it does not poll */
   /* True: the crew assumes that a client without a published processor runs on another processor, and first
    * polls without yields. */
   bool may_pause;
@@ -494,7 +496,8 @@ enum crew_served {
   CREW_NOT_SAFE, /* RPC_NOT_SAFE: as CREW_FAILED */
   CREW_LOST, /* the member's thread was lost and has returned; its source was reclaimed (crew_call_ops.reclaim) */
   CREW_ANSWERED, /* connection_serve alone: the watcher has answered the message for the owner */
-  CREW_WAIT      /* no member for it yet: keep the message, crew_submit the source, end the turn */
+  CREW_WAIT      /* no member can serve it yet: keep the message, call crew_submit for the source, and end the
+                  * turn */
 };
 
 /* True if there is an answer to send at once. */

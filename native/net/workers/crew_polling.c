@@ -13,10 +13,12 @@ enum {
   POLLS_PER_CLOCK = 4, /* polls with pauses between two reads of the clock */
   /* If POLLS_PER_CLOCK polls take longer than this, the thread has lost its processor during the polls. */
   LOST_NS = 50000,
-  LOST_MAX = 4,     /* more interrupts than this in one loop count as polling time */
+  LOST_MAX = 4,     /* if the thread loses its processor more often than this in one loop, the lost time
+                     * counts as polling time */
   QUICK_NS = 20000, /* a member whose work takes longer, twice in a row, closes the set of polled sources */
   POLLED_NS = 2000000, /* a source without work for this time leaves the set, or is not added to it */
-  /* A call that arrives later is not polled for: to wake both sides takes half of this time. */
+  /* A member does not poll for a client whose calls arrive later than this after the previous answer. Waking
+   * both sides takes half of this time. */
   FAST_NS = 400000,
   /* Pinned members that poll at the same time as others yield to each other. A longer pause between two polls means that
    * a thread which does not yield wants the processor. */
@@ -167,8 +169,8 @@ static void put_all_to_sleep(struct crew *crew)
   }
 }
 
-/* Closes the set and resigns in one locked step. Otherwise a poller that the watcher relieves could leave its set
- * open. */
+/* Closes the set and ends the member's role as poller, both under one lock. Otherwise a poller that the
+ * watcher relieves in between could leave its set open. */
 static void close_set_and_resign(struct crew_member *poller)
 {
   struct crew *crew = poller->crew;
@@ -205,7 +207,7 @@ static bool may_find_polled(const struct crew_member *member)
   return atomic_load_explicit(&member->crew->polled_count, memory_order_relaxed) > 0 && is_poller(member);
 }
 
-/* For a polling member, whose clock_ns is recent. */
+/* Finds a polled source with work, for a member that polls and whose clock_ns is recent. */
 static bool find_polled(struct crew_member *member)
 {
   if (member->found == NULL && may_find_polled(member))
@@ -254,7 +256,8 @@ static bool poll_with_pauses(const struct poll_loop *loop)
 
 /* The duration of a poll loop so far. */
 struct poll_time {
-  /* Without the time in which the thread had lost its processor, except by a yield, and without free yields. */
+  /* The time of polling. It excludes free yields, and the time in which the thread had lost its processor by
+   * anything except a yield. */
   int64_t took_ns;
   int64_t longest_pause_ns;
   unsigned lost; /* how often the thread has lost its processor */
@@ -293,8 +296,8 @@ static bool run_poll_loop(struct crew_member *member, const struct poll_loop *lo
     if (found && !yields)
       break;
     measure_poll(member, loop->limits, yields, &spent);
-    /* Another member has just answered a client and added its source to the set: the next message of that client is
-     * polled for as long as that of other clients. */
+    /* Another member has just answered a client and added its source to the set. The poller polls for the
+     * next message of that client as long as for the messages of other clients. */
     unsigned arrived = atomic_load_explicit(&member->crew->fast_arrivals, memory_order_relaxed);
     if (arrived != spent.arrived && !crew_is_pinned(member))
       spent.took_ns = 0;
@@ -349,7 +352,7 @@ static void set_accepts_polled(struct crew_member *member, bool is_quick)
   pthread_mutex_unlock(&crew->poll_lock);
 }
 
-/* Whether the client runs on another processor. If the client runs on this processor, the member must yield
+/* True if the client runs on another processor. If the client runs on this processor, the member must yield
  * at once. If the client has published no processor, the configuration decides. */
 static bool is_client_elsewhere(const struct crew *crew, struct crew_source *source)
 {
@@ -376,10 +379,10 @@ static bool stay_with_socket(struct crew_member *member, struct stay *stay)
 
 /* True if the member may poll, but has to serve ready work or an event first. The set may remain open during
  * that time, because the member polls it after this work. If the set were closed, all clients would have to
- * notify the peer, and each call would need a notification as long as there is always another notification to
- * serve. The event must be served first, because no other member can receive it, and a call that polling
- * finds may be a long one. A member whose work is slow does not become the poller, and closes the set if it
- * is the poller already. */
+ * notify the peer. Each notification is an event to be served first, so the set might remain closed, and each
+ * call would need a notification. The event must be served first, because no other member can receive it, and
+ * a call that polling finds may be a long one. A member whose work is slow does not become the poller, and
+ * closes the set if it is the poller already. */
 static bool may_poll_later(struct crew_member *member, bool is_quick)
 {
   struct crew *crew = member->crew;
@@ -468,8 +471,8 @@ static void end_polling(struct crew *crew)
   atomic_fetch_sub_explicit(&crew->polling, 1, memory_order_relaxed);
 }
 
-/* A pinned member that polls at length does so as any member. Otherwise it polls for PAUSE_NS and then for TURN_YIELDS
- * yields, which costs less than to sleep and to be woken. */
+/* The limits of a pinned member. If it may poll at length, they are those of any member. Otherwise it polls
+ * for PAUSE_NS and then for TURN_YIELDS yields, which costs less than sleeping and waking. */
 static struct spin_limits own_limits(const struct crew *crew, bool is_pollable, bool is_long)
 {
   const int64_t usual_ns = is_pollable ? crew->config.poll_ns : SOCKET_LIMITS.usual_ns;

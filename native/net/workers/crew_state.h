@@ -23,9 +23,9 @@ static const uint16_t crew_phase_transitions[] = {
     [CREW_STOPPING] = 0,
 };
 
-/* Will a member receive the next event soon? */
+/* States whether a member will receive the next event soon. */
 enum crew_outlook {
-  CREW_OUTLOOK_MOVES, /* yes: a member is idle, or a busy one has served a message */
+  CREW_OUTLOOK_MOVES, /* yes: a member is idle, or a busy member has served a message */
   CREW_OUTLOOK_GROWS, /* not before a new member's thread runs, which the JVM may delay */
   CREW_OUTLOOK_STUCK  /* no, and no member can be added */
 };
@@ -49,7 +49,7 @@ struct crew {
 
   _Atomic bool watcher_sleeps; /* the watcher sleeps, or is about to; a thread that finds work wakes it */
   _Atomic bool accepts_polled; /* sources may be added to `polled`; changed under poll_lock */
-  _Atomic int64_t growth_failed_ms; /* when the last thread could not be created; 0: it was */
+  _Atomic int64_t growth_failed_ms; /* when the creation of the last thread has failed; 0: it has succeeded */
 
   _Atomic int64_t read_ahead_ms; /* of crew_read_ahead_at; INT64_MAX: no request */
 

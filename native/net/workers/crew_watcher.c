@@ -47,8 +47,9 @@ static uint64_t note_calls(struct crew *crew, int64_t now_ms, bool *has_call, ui
   return sum;
 }
 
-/* Has the sources of calls of READ_AHEAD_MS read ahead. again: also sources that were asked before; so are those whose
- * thread has waited for the client since, because that ends the reading ahead. Returns when all have to be asked again. */
+/* Asks the sources whose calls have lasted for READ_AHEAD_MS to read ahead. Sources that were asked before
+ * are asked again only if `again` is true, or if the call's thread has waited for the client in between,
+ * because such a wait ends the reading ahead. Returns the time when all sources must be asked again. */
 static int64_t have_read_ahead(struct crew *crew, int64_t now_ms, bool again)
 {
   if (atomic_load(&crew->read_ahead_ms) <= now_ms) {
@@ -273,7 +274,8 @@ static bool answer_for_owner(struct crew *crew, struct crew_member *member, cons
   const struct crew_end rest = {{.cause = ended->cause, .is_any = true}, ended->steps};
   struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
   const bool is_patient =
-      now_ms < ended->at_ms + LOST_AFTER_MS; /* for the answers that a batch has already */
+      now_ms < ended->at_ms + LOST_AFTER_MS; /* a batch may have answers already: until this time, they are
+                                              * not dropped */
   if (now_ms < ended->at_ms + ANSWERED_AFTER_MS ||
       !source->call_ops->answer_ended(source, member, ended->steps, ended->cause, is_patient))
     return false;
@@ -317,8 +319,8 @@ static int64_t answer_ended(struct crew *crew, int64_t now_ms)
   return due_ms;
 }
 
-/* Requests the end of calls whose timeouts have passed, and of nested ones that were cancelled. Returns when the next timeout passes. A later call of a batch
- * is found by the next check only. */
+/* Requests the end of calls whose timeouts have passed, and of nested calls that were cancelled. Returns when
+ * the next timeout passes. A call of a batch that begins later is found only by the next check. */
 static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
 {
   const struct rpc_service *service = crew->service;
@@ -335,7 +337,8 @@ static int64_t end_timed_out_calls(struct crew *crew, int64_t now_ms)
         service->find_deadline(service->context, member->worker, member->call.since_ms, &end.call);
     if (at_ms <= now_ms) {
       crew_want_end(member, &end);
-      at_ms = now_ms + CHECK_EVERY_MS; /* it may be in vain: another thread visits the call */
+      at_ms = now_ms + CHECK_EVERY_MS; /* try again, because the request has no effect while another thread
+                                        * visits the call */
     }
     due_ms = at_ms < due_ms ? at_ms : due_ms;
   }
@@ -364,8 +367,8 @@ static void check_calls(struct crew *crew, int64_t now_ms)
     struct crew_member *member = crew->members[i];
     if (!is_inside(member) || now_ms - member->call.since_ms < crew->config.long_call_ms)
       continue;
-    /* The member may have begun a turn of another source since then. In that case the other source's client
-     * is checked, which does no harm. */
+    /* The member may have begun a turn of another source in the meantime. In that case the client of the
+     * other source is checked, which does no harm. */
     struct crew_source *source = atomic_load_explicit(&member->current, memory_order_acquire);
     if (source != NULL && source->call_ops != NULL && source->call_ops->check_client != NULL)
       member->call.has_left = source->call_ops->check_client(source, member->call.has_left);
@@ -378,8 +381,8 @@ static void check_calls(struct crew *crew, int64_t now_ms)
 /* --- the watcher --- */
 
 struct watch {
-  uint64_t steps;        /* the sum over members that are not pinned, at the last check */
-  uint64_t pinned;       /* the sum over pinned members */
+  uint64_t steps;        /* the sum of the steps of members that are not pinned, at the last check */
+  uint64_t pinned;       /* the sum of the steps of pinned members */
   int64_t next_tick_ms;  /* when the tick is due, if there is work */
   int64_t due_ms;        /* when the tick is due, if there is no work */
   unsigned quiet_checks; /* consecutive checks without work */
@@ -491,8 +494,9 @@ static void run_tick(struct crew *crew, struct watch *watch)
   watch->next_tick_ms = now + crew->config.tick_ms;
 }
 
-/* glibc keeps freed memory that lies between memory in use: an hour of mixed load left 120 MB of it. It is returned to
- * the system when the crew has had no work for a second, because malloc_trim locks the arenas for milliseconds. */
+/* Returns freed memory to the system when the crew has had no work for a second. glibc keeps freed memory
+ * that lies between memory in use: after an hour of mixed load this can be 120 MB. malloc_trim locks the
+ * arenas for milliseconds, so it is not called while there is work. */
 static void return_free_memory(struct watch *watch)
 {
   enum { IDLE_MS = 1000, TRIM_EVERY_MS = 10 * 1000 };

@@ -265,9 +265,9 @@ static struct zeromq_pending *pop_answer(struct zeromq_identity *identity)
  * already; the caller still owns the answer. */
 static bool hold_answer(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
-  /* Only the earlier answers count, so that an answer of any size reaches a client that reads. For the same
-   * reason lent bytes count for at most half of the limit: only a single large answer can exceed that. Only
-   * refusals can accumulate here, because no call runs while an answer is held. */
+  /* The answer itself does not count, so that an answer of any size reaches a client that reads. Lent bytes
+   * count for at most half of the limit for the same reason, because a single large answer can exceed this
+   * half. Only refusals can accumulate here, because no call runs while an answer is held. */
   size_t limit = identity->zeromq->config.send_buffer_max;
   size_t lent = atomic_load(&identity->lent_bytes);
   if (identity->held_bytes + (lent < limit / 2 ? lent : limit / 2) > limit)
@@ -375,7 +375,8 @@ static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer 
   void *socket = identity->zeromq->socket;
   if (!fits_in_pipe(identity, answer)) {
     atomic_store(&identity->wants_bytes, true);
-    if (!fits_in_pipe(identity, answer)) /* again: bytes may have been freed before the flag was set */
+    if (!fits_in_pipe(identity, answer)) /* checked again, because bytes may have been freed before the flag
+                                          * was set */
       return EAGAIN;
   }
   if (zmq_send(socket, identity->routing_id, identity->routing_id_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
@@ -405,7 +406,8 @@ void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answ
                     identity->held_bytes + answer->size);
     drop_held(identity);
     if (identity->first != NULL && !zeromq_identity_is_owned(identity))
-      crew_submit(zeromq->crew, &identity->source); /* its requests waited for the answers that are dropped */
+      crew_submit(zeromq->crew, &identity->source); /* the identity's requests have waited for the answers,
+                                                     * which are now dropped */
   }
   if (failure != 0)
     zmq_msg_close(&answer->message);

@@ -18,7 +18,8 @@
 
 enum {
   RECEIVES_A_SECTION = 64,
-  ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end if they are larger, or ANSWERS_MAX */
+  ANSWERS_SIZE = 64 * 1024, /* a turn sends its answers before its end if they have more bytes, or if there
+                             * are ANSWERS_MAX answers */
   BEGINNING_MAX = 1024,     /* the bytes of an overlong message that are kept to find its id */
   PENDING_MESSAGES_MAX = 8, /* all waiting requests together have at most this many times message_max bytes */
   /* The number of a client's requests that libzmq holds. libzmq reports room only after half of them were received: a
@@ -41,7 +42,7 @@ struct receive_batch {
     unsigned char routing_id[ROUTING_ID_MAX];
   } refused[RECEIVES_A_SECTION];
   size_t refused_count;
-  size_t refused_bytes; /* in memory until the end of the section, in addition to the pending requests */
+  size_t refused_bytes; /* bytes of refused requests, which are in memory until the end of the section */
 };
 
 /* Returns the size of the frame; -1: no frame was available. */
@@ -54,8 +55,8 @@ static int receive_frame(void *socket, zmq_msg_t *frame)
   return received;
 }
 
-/* Cuts a faulty message: one that is too long keeps its first bytes, any other the first byte, by which its codec is
- * chosen. */
+/* Cuts a faulty message. A message that is too long keeps its first bytes, which may contain its id. Any
+ * other message keeps its first byte, by which its codec is chosen. */
 static void keep_beginning(struct zeromq_pending *pending)
 {
   size_t most = pending->fault == ZEROMQ_TOO_LONG ? BEGINNING_MAX : 1;
@@ -114,7 +115,7 @@ static bool passes_limit(const struct zeromq_router *zeromq, const struct zeromq
   if (pending->passes_input)
     return true;
   if (identity->first == NULL)
-    return false; /* the first request of an identity is refused only if the input has no room for it */
+    return false; /* an identity's only request is refused only for the bound on all input */
   size_t max = PENDING_MESSAGES_MAX * zeromq->config.message_max;
   if (max > input->max)
     max = input->max;
@@ -221,21 +222,23 @@ static void describe_fault(const struct rpc_service *service, const struct zerom
   }
 }
 
-/* Who has sent a message, as libzmq reports it. */
+/* The sender of a message, as libzmq reports it. */
 struct sender {
   struct rpc_address address;
-  bool has_key; /* shows a CURVE key: all clients of TCP do if the peer has CURVE */
+  bool has_key; /* the client has a CURVE key, as all clients over TCP have if the peer has CURVE */
   char key[CURVE_KEY_SIZE];
 };
 
-/* The client of a turn. Another one may have the same routing id when the first has left, so each message is compared. */
+/* The client of a turn. Another client may get the same routing id after the first client has left, so the
+ * sender of each message is compared. */
 struct turn_client {
   struct rpc_client *client; /* NULL: none is open */
   struct sender sender;
 };
 
-/* A client without CURVE can send a `User-Id` of its own in its handshake: that property counts only where CURVE was
- * demanded. There libzmq sets it to what ZAP has answered. `Peer-Address` is always libzmq's own. */
+/* Reads the properties of a message. A client without CURVE can send any `User-Id` in its handshake, so this
+ * property counts only if CURVE was required: libzmq then sets it to the answer of ZAP. libzmq itself always
+ * sets `Peer-Address`. */
 static struct sender read_sender(const struct zeromq_router *zeromq, struct zeromq_pending *pending)
 {
   struct sender sender = {.address = client_address_of_text(zmq_msg_gets(&pending->payload, "Peer-Address"))};
@@ -265,8 +268,8 @@ static bool are_of_one_sender(const struct zeromq_router *zeromq, struct zeromq_
   return is_same_sender(&first, &second);
 }
 
-/* Finds whose message it is: by its key, or on a Unix socket by its user. Groups do not count, because libzmq reports only
- * one. False: the message was refused, and out has the answer. */
+/* Finds the principal of a message by its key or, on a Unix socket, by its user. Groups do not count, because
+ * libzmq reports only one group. False: the message was refused, and out has the answer. */
 static bool find_principal(struct zeromq_router *zeromq, struct zeromq_pending *pending,
                            const struct sender *sender, struct principal_match *match, struct buffer *out,
                            enum crew_served *served)
@@ -406,7 +409,7 @@ static void answer_refused(struct zeromq_router *zeromq, const struct receive_ba
     crew_submit(zeromq->crew, &zeromq->source);
 }
 
-/* Submits the batch to other threads, except the first `kept` identities, which this thread serves. */
+/* Leaves the batch to other threads, except the first `kept` identities, which this thread serves. */
 static void submit_batch(struct zeromq_router *zeromq, const struct receive_batch *batch, size_t kept)
 {
   for (size_t i = kept; i < batch->ready_count; i++)
@@ -464,7 +467,8 @@ static void end_identity_turn(struct zeromq_identity *identity)
   bool used = identity->first_answer != NULL;
   zeromq_send_answers(identity);
   if (identity->state ==
-      ZEROMQ_IDENTITY_REFUSED) { /* the request that this turn leaves to a later turn was answered */
+      ZEROMQ_IDENTITY_REFUSED) { /* the request that this turn leaves to a later turn was answered
+                                  * meanwhile */
     zeromq_pending_destroy(zeromq, zeromq_identity_pop(identity));
     zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
   }
@@ -597,7 +601,7 @@ static enum ended_answer send_ended(struct zeromq_identity *identity, struct zer
   return sent;
 }
 
-/* Adds the bytes that it reads to *read. */
+/* True if the request has the id. Adds the number of bytes that the search reads to *read. */
 static bool has_id(const struct zeromq_router *zeromq, struct zeromq_pending *pending, struct text id,
                    size_t *read)
 {
@@ -619,7 +623,7 @@ struct cancel {
   struct zeromq_identity *identity;
   struct zeromq_pending *pending; /* the cancel, which ends a request before itself */
   size_t *read;                   /* of the visit (answer_due) */
-  bool has_marked;                /* the request waits, and is answered by the next pass */
+  bool has_marked;                /* a request that waits was marked; the next pass answers it */
 };
 
 /* rpc_beside.cancel, under the lock. */
@@ -855,9 +859,10 @@ static enum jp_status format_endpoint(const char *host, uint16_t port, char endp
 static int set_options(void *socket, const struct zeromq_config *config)
 {
   enum { IDLE_S = 15, INTERVAL_S = 5, PROBES = 3 };
-  /* A client that reconnects with its routing id replaces its old connection. Where there are several principals, it could
-   * be another one's, whose answers it would get: there a routing id is free when its connection has ended, and a lost
-   * network is noticed within half a minute. */
+  /* A client that reconnects with its routing id replaces its old connection. If the peer has principals, a
+   * client could use the routing id of another principal's client in this way, and get the other client's
+   * answers. In that case a routing id is free only after its connection has ended, and a lost network is
+   * noticed within half a minute. */
   const bool is_shared = config->principals != NULL;
   const struct {
     int option;
@@ -896,7 +901,7 @@ static enum jp_status open_socket(struct zeromq_router *zeromq, struct jp_error 
   return JP_OK;
 }
 
-/* Reads the peer's pair, and starts ZAP: before any bind. */
+/* Reads the peer's pair of keys, and starts the ZAP handler. Must be called before any bind. */
 static enum jp_status prepare_curve(struct zeromq_router *zeromq, struct jp_error *error)
 {
   const struct zeromq_config *config = &zeromq->config;
@@ -912,7 +917,7 @@ static enum jp_status prepare_curve(struct zeromq_router *zeromq, struct jp_erro
                            &zeromq->zap, error);
 }
 
-/* For the next bind: the options of later ones do not change it. */
+/* Sets the options for the next bind. Options for later binds do not change earlier ones. */
 static bool set_mechanism(struct zeromq_router *zeromq, bool is_tcp)
 {
   const int is_server = is_tcp && zeromq->has_curve;
@@ -975,7 +980,7 @@ static bool set_filters(void *socket, const struct admission *admission)
   return is_set;
 }
 
-/* ZMQ_USE_FD holds for all later binds, so it is reset after the bind. */
+/* ZMQ_USE_FD applies to all later binds, so it is reset after the bind. */
 enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char *path,
                                 struct jp_error *error)
 {

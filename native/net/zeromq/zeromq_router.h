@@ -34,12 +34,15 @@ enum { ZEROMQ_ADDRESS_MAX = 256 };
 struct zeromq_config {
   size_t message_max;
   size_t pending_max;     /* waiting requests of one identity; further requests are refused */
-  size_t send_buffer_max; /* limit of the answers that are held for an identity; above it they are dropped */
+  size_t send_buffer_max; /* the most bytes of answers that are held for an identity; answers beyond it are
+                           * dropped */
   int64_t handshake_ms;
   struct principals
-      *principals; /* who may come in, instead of admission; borrowed. NULL: everyone is owner */
-  /* The peer's pair (base/curve_keys.h): TCP needs CURVE then, and clients are known by their keys. Only with principals;
-   * the path is borrowed for zeromq_create. NULL: TCP without CURVE. */
+      *principals; /* who is admitted, in place of `admission`; borrowed. NULL: every admitted client is
+                    * `owner` */
+  /* The file of the peer's pair of keys (base/curve_keys.h). With a pair, clients over TCP must use CURVE,
+   * and their keys identify them. Needs principals; the path is borrowed for zeromq_create. NULL: TCP without
+   * CURVE. */
   const char *curve_key_file;
   struct wrong_evidence *wrong_evidence; /* borrowed; NULL without curve_key_file */
   const struct admission *admission;     /* who may use Unix sockets; borrowed for zeromq_listen_on */
@@ -63,17 +66,17 @@ enum jp_status zeromq_listen_on(struct zeromq_router *zeromq, int fd, const char
 /* Joins the crew, which is borrowed until zeromq_close. */
 enum jp_status zeromq_start(struct zeromq_router *zeromq, struct crew *crew,
                             struct jp_error *error) JP_MUST_CHECK;
-/* For the crew's tick: sends held answers again, and answers that wait for the end of a slow call. True: some are still
- * held, call it again soon. Any thread. */
+/* For the crew's tick: tries again to send held answers, and sends answers that have waited for the end of a
+ * slow call. True: some answers are still held, so call it again soon. Any thread. */
 bool zeromq_tick(struct zeromq_router *zeromq);
 /* True if no request waits or is being served, except calls whose thread never returns. Any thread. */
 bool zeromq_is_idle(struct zeromq_router *zeromq);
-/* Answers all requests with an error: requests that wait, and requests that are being served. The own answers
- * of the latter are dropped later. Any thread. */
+/* Answers all requests with an error, also the requests that are being served: when these end, their results
+ * are dropped. Any thread. */
 void zeromq_refuse_rest(struct zeromq_router *zeromq, const char *reason);
 /* Closes the socket, after its answers were sent or linger_ms have passed. Later turns do nothing. Any thread, once. */
 void zeromq_close(struct zeromq_router *zeromq, int linger_ms);
-/* After zeromq_close and the end of the crew; or instead of zeromq_start. */
+/* Frees the router. Call it after zeromq_close and the end of the crew, or if zeromq_start is not called. */
 void zeromq_destroy(struct zeromq_router *zeromq);
 
 #endif

@@ -16,7 +16,8 @@
 enum {
   ROUTING_ID_MAX = 255,
   IDENTITY_BUCKETS = 1024,
-  /* A turn sends this many answers before its end, so that the client can work on them while the next are made. */
+  /* After this many answers a turn sends them, so that the client can work on them while the next answers are
+   * made. */
   ANSWERS_MAX = 32,
   /* The number of answers that libzmq holds for a client that does not read. The bytes of answers larger than
    * COUNTED_ABOVE are counted: they may be half of send_buffer_max, or a single answer. */
@@ -44,7 +45,8 @@ struct zeromq_pending {
   int64_t since_ms;   /* crew_message.since_ms */
   int64_t arrived_ns; /* crew_message.arrived_ns */
   int64_t
-      expires_ms; /* when it has waited for its timeout (clock_now_ms); INT64_MAX: never; 0: not computed yet */
+      expires_ms; /* when the request has waited too long (clock_now_ms); INT64_MAX: never; 0: not computed
+                   * yet */
   /* Why it is answered at that time. */
   enum rpc_call_cause cause;
   bool has_ids;
@@ -60,7 +62,7 @@ struct zeromq_held {
 
 /*
  * The state of an identity, under zeromq->lock.
- *   | state    | what holds                                       | who leaves it, on what                            |
+ *   | state    | meaning                                          | what ends it                                      |
  *   | FREE     | it is on the free list                           | zeromq_identity_get, for a routing id             |
  *   | FILED    | it is in its bucket; no thread is in its turn    | a turn; zeromq_identity_release                   |
  *   | OWNED    | a thread is in its turn, and reads the first     | that thread, at the end of its turn;              |
@@ -70,10 +72,10 @@ struct zeromq_held {
  *   |          | has answered the first request                   | answer; the watcher, which reclaims the identity  |
  */
 enum zeromq_identity_state {
-  ZEROMQ_IDENTITY_FREE,  /* on the free list */
-  ZEROMQ_IDENTITY_FILED, /* in its bucket, and no thread is in its turn */
-  ZEROMQ_IDENTITY_OWNED, /* a thread is in its turn */
-  ZEROMQ_IDENTITY_REFUSED /* a thread is in its turn, and the request that the thread serves was answered already */
+  ZEROMQ_IDENTITY_FREE,   /* the identity is on the free list */
+  ZEROMQ_IDENTITY_FILED,  /* the identity is in its bucket, and no thread is in its turn */
+  ZEROMQ_IDENTITY_OWNED,  /* a thread is in the turn of the identity */
+  ZEROMQ_IDENTITY_REFUSED /* a thread is in the turn, and the request that it serves was answered already */
 };
 
 static const uint16_t zeromq_identity_transitions[] = {
@@ -97,8 +99,9 @@ struct zeromq_identity {
   struct rpc_worker *worker; /* the owner's; NULL: the watcher */
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
-  bool is_long; /* its first request has lasted for a while: the watcher looks at requests that arrive */
-  _Atomic size_t lent_bytes; /* of counted answers that libzmq has not sent yet; libzmq's threads subtract */
+  bool is_long; /* its first request has lasted for a while, so the watcher visits the requests that arrive */
+  _Atomic size_t lent_bytes; /* bytes of counted answers that libzmq has not sent yet; libzmq's threads
+                              * subtract the sent bytes */
   _Atomic bool wants_bytes;  /* libzmq's threads have to submit the socket when lent_bytes is low enough */
   struct zeromq_identity *next_full;
   bool in_full; /* in the queue of identities whose pipe was full; in any state */

@@ -19,7 +19,8 @@
 enum {
   ID_MAX = 255,
   DELAYED_MAX = 256,     /* refusals that wait for their time */
-  REQUESTS_A_ROUND = 64, /* then the thread checks for delayed refusals and for its end */
+  REQUESTS_A_ROUND = 64, /* after this many requests the thread checks whether it has to end, and sends
+                          * delayed refusals */
   CURVE_BINARY_LENGTH = 32
 };
 
@@ -69,7 +70,8 @@ static struct text frame_text(zmq_msg_t *frame)
 
 /* ---- answers ---- */
 
-/* A client that has left during that time gets no answer: libzmq drops the answer. user: "" unless the status is 200. */
+/* Sends the answer to libzmq. If the client has left in the meantime, libzmq drops the answer. user: ""
+ * unless the status is 200. */
 static void send_answer(const struct zeromq_zap *zap, const struct envelope *envelope, const char *status,
                         const char *reason, const char *user)
 {
@@ -140,7 +142,7 @@ static void refuse_key(struct zeromq_zap *zap, const struct envelope *envelope, 
 
 /* ---- requests ---- */
 
-/* False: the request has other frames than ZAP's. */
+/* Reads the frames of a request. False: the frames are not those of ZAP. */
 static bool read_envelope(zmq_msg_t *frames, size_t count, struct envelope *envelope)
 {
   if (count <= FRAME_MECHANISM)
@@ -192,7 +194,8 @@ static void answer_request(struct zeromq_zap *zap, zmq_msg_t *frames, size_t cou
   send_answer(zap, &envelope, "200", "OK", key);
 }
 
-/* False: there is no request. Frames beyond FRAMES are counted and dropped. */
+/* Receives and answers a request. False: there is no request. Frames beyond FRAMES are counted and
+ * dropped. */
 static bool serve_request(struct zeromq_zap *zap)
 {
   zmq_msg_t frames[FRAMES];

@@ -392,7 +392,7 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   bool is_event = call->number == 0;
   enum rpc_push_kind kind = is_event ? RPC_PUSH_EVENT : RPC_PUSH_CALL;
   enum rpc_pushed pushed = RPC_PUSH_NO_ROOM;
-  if (is_event) /* an event that finds room waits for nothing */
+  if (is_event) /* an event whose message was sent waits for nothing */
     pushed = callbacks->push->send(callbacks->duplex, call->worker, kind, buffer_text(message));
   bool is_expected = pushed == RPC_PUSH_NO_ROOM;
   if (is_expected) {
@@ -419,7 +419,7 @@ static enum jvm_callback_sent push_message(struct rpc_callback_call *call, struc
   return JVM_CALLBACK_NOT_SENT;
 }
 
-/* Finds what the client's thread waits for: the request or the call that has caused this call. */
+/* Finds the request or the call for which the client's thread waits, and which has caused this call. */
 static void find_origin(const struct rpc_callback_call *call, struct rpc_callback_head *head)
 {
   const struct rpc_callbacks *callbacks = call->callbacks;

@@ -1,6 +1,7 @@
 #ifndef JPEER_RPC_CALLBACKS_CALLBACK_CALL_H
 #define JPEER_RPC_CALLBACKS_CALLBACK_CALL_H
-/* Open calls: from the method that Java has called to the answer. Functions for jni and the transports. */
+/* Open calls. A call is open from the moment when Java calls the method until the answer. These functions are
+ * for jni and the transports. */
 #include "rpc/callbacks/callbacks.h"
 
 const struct jvm_callback_hooks *rpc_callback_hooks(void);

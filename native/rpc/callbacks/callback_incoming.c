@@ -17,10 +17,10 @@ enum {
   WAITED_MAX_MS = 2000 /* for answers to be read: see rpc_callbacks_await_answers */
 };
 
-/* A nested message: it waits in the inbox of its thread, and then is one of those that the thread serves. */
+/* A nested message. It waits in the inbox of its thread until the thread serves it. */
 struct callback_message {
   struct callback_message *next;   /* in the inbox */
-  struct callback_message *outer;  /* while it is served: the one around it */
+  struct callback_message *outer;  /* while the message is served: the message in whose call it is nested */
   struct rpc_callbacks *callbacks; /* of an open call of the thread */
   uint64_t number;                 /* of that call */
   uint64_t answers;                /* answers that the client had sent before the request */
@@ -30,8 +30,9 @@ struct callback_message {
   /* Under the inbox's lock; the thread reads `cause` without the lock: */
   struct buffer ids; /* the ids of its requests (rpc_codec.list_ids); listed when they are first needed */
   bool has_ids;
-  bool may_end;                      /* a member of the crew serves it: other threads are not interrupted */
-  _Atomic enum rpc_call_cause cause; /* why it is to be ended, if it is */
+  bool may_end;                      /* a member of the crew serves the message, so it may be ended; other
+                                      * threads are never interrupted */
+  _Atomic enum rpc_call_cause cause; /* the reason to end the message, if there is one */
 };
 
 /* ---- the inbox of a thread ---- */
@@ -183,7 +184,7 @@ static struct callback_message *begin_serving(struct callback_thread *inbox, boo
   return message;
 }
 
-/* Before the message is answered: a request that was answered is not found by a cancel. */
+/* Called before the message is answered, so that a cancel does not find an answered request. */
 static void end_serving(struct callback_thread *inbox, const struct callback_message *message)
 {
   pthread_mutex_lock(&inbox->lock);
@@ -285,7 +286,7 @@ static bool has_id(struct callback_message *message, struct text id)
   return text_has_line(buffer_text(&message->ids), id);
 }
 
-/* The innermost one that is served and has the id. Under the inbox's lock. */
+/* Returns the innermost message that is being served and has the id. Called under the inbox's lock. */
 static struct callback_message *find_served(const struct callback_thread *thread,
                                             const struct rpc_callbacks *callbacks, struct text id)
 {
@@ -295,7 +296,8 @@ static struct callback_message *find_served(const struct callback_thread *thread
   return message;
 }
 
-/* The first one of the inbox that has the id, removed. Under the lock and the inbox's. */
+/* Removes and returns the first message of the inbox that has the id. Called under the lock of the callbacks
+ * and that of the inbox. */
 static struct callback_message *remove_waiting(struct callback_thread *thread,
                                                struct rpc_callbacks *callbacks, struct text id)
 {
@@ -309,7 +311,7 @@ static struct callback_message *remove_waiting(struct callback_thread *thread,
   return unlink_message(thread, link);
 }
 
-/* The message has not run, and will not. */
+/* Answers a message that was cancelled before it ran. */
 static void answer_cancelled(struct callback_message *message)
 {
   struct rpc_callbacks *callbacks = message->callbacks;

@@ -19,7 +19,8 @@ struct rpc_callbacks_list {
   pthread_mutex_t lock;
   struct rpc_callbacks *first;
   struct rpc_process *processes; /* that clients have joined */
-  uint64_t clearings;            /* count of clearings so far; each clearing handles every client once */
+  uint64_t clearings;            /* the number of calls of rpc_callbacks_end_session so far; each call visits
+                                  * every client once */
 };
 
 enum jp_status rpc_callbacks_list_create(struct rpc_callbacks_list **list)
@@ -92,7 +93,7 @@ static bool grow_records(struct callback_records *records)
   return true;
 }
 
-/* The table has no record of the ID. NULL: memory is short. */
+/* Makes a record of an ID that has none. NULL: memory is short. */
 static struct callback_record *make_record(struct callback_records *records, int64_t id)
 {
   struct callback_record *record = calloc(1, sizeof *record);

@@ -5,15 +5,15 @@
  * are open (docs/internals/callbacks.md).
  *
  * The struct is made when the first argument {"ref":{"callback":ID}} of a client is read. It is
- * reference-counted. The client holds it until the client is closed (even if the client's thread is lost),
- * and so does each proxy that exists and each open call. The struct holds the transport's duplex. While the
+ * reference-counted. The client holds it until the client is closed, even if the client's thread is lost.
+ * Each existing proxy and each open call holds it, too. The struct holds the transport's duplex. While the
  * client or one of its calls is open, the struct also holds the client's session. Values of the client are
  * copied: only the thread that serves the client's messages reads its struct rpc_client.
  *
  * One lock guards the records, the open calls and the state. The lock is held for look-ups only. A thread
- * that holds it runs no Java, and calls only jvm_waiter_hold and rpc_waits.wake of other modules. Threads
- * that park in Java are woken after the unlock. A caller of these functions must not hold a lock that a
- * function of rpc_push takes.
+ * that holds the lock runs no Java. Of other modules' functions it calls only jvm_waiter_hold and
+ * rpc_waits.wake. Threads that park in Java are woken after the unlock. A caller of these functions must not
+ * hold a lock that a function of rpc_push takes.
  */
 #include "jni/callbacks.h"
 #include "rpc/callbacks/given.h"

@@ -36,13 +36,13 @@ struct callback_records {
 };
 
 /*
- * Who sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
+ * Whether a thread sends the releases. Under the callbacks' lock; callbacks.c has the transitions.
  *
- * | state             | what holds                                        | who leaves it, on what                    |
+ * | state             | meaning                                           | what ends it                              |
  * | RELEASES_WAIT     | releases wait for a thread that sends, or room    | callbacks_send_releases                   |
- * | RELEASES_LEAVE    | a thread sends them, including those that are     | that thread; rpc_callbacks_has_room       |
+ * | RELEASES_LEAVE    | a thread sends releases, including those that are | that thread; rpc_callbacks_has_room       |
  * |                   | added during that time                            |                                           |
- * | RELEASES_GOT_ROOM | likewise; room was made since the thread began to | that thread: the next message, or the end |
+ * | RELEASES_GOT_ROOM | as LEAVE; room was made since the thread began to | that thread: the next message, or the end |
  * |                   | send the last message                             |                                           |
  */
 enum callback_releases_state {
@@ -63,14 +63,14 @@ struct callback_releases {
  * The state of a client's callbacks. Under their lock; callbacks.c has the transitions. callbacks_are_closed is true in
  * the last two, in which the session is held only as long as calls are open.
  *
- * | state                        | what holds                                         | who leaves it, on what        |
+ * | state                        | meaning                                            | what ends it                  |
  * | RPC_CALLBACKS_OPEN           | calls may begin                                    | whoever sees the connection's |
  * |                              |                                                    | end; the watcher, after the   |
  * |                              |                                                    | grace time of a stop          |
  * | RPC_CALLBACKS_CLIENT_GONE    | no answer can come: calls end                      | rpc_callbacks_close           |
  * | RPC_CALLBACKS_STOPPED        | the grace time of a stop is over: calls end        | rpc_callbacks_close           |
- * | RPC_CALLBACKS_CLOSED         | as RPC_CALLBACKS_CLIENT_GONE; the client is closed | nobody                        |
- * | RPC_CALLBACKS_STOPPED_CLOSED | as RPC_CALLBACKS_STOPPED; the client is closed     | nobody                        |
+ * | RPC_CALLBACKS_CLOSED         | as RPC_CALLBACKS_CLIENT_GONE; the client is closed | nothing                       |
+ * | RPC_CALLBACKS_STOPPED_CLOSED | as RPC_CALLBACKS_STOPPED; the client is closed     | nothing                       |
  */
 enum rpc_callbacks_state {
   RPC_CALLBACKS_OPEN,          /* calls may begin */
@@ -121,7 +121,8 @@ struct rpc_callbacks {
   /* Copies of the client's values; constant. */
   enum op_channel channel;
   struct op_session_key key;
-  struct principal_proof proof; /* of the client; maker.principal is held, and is its principal */
+  struct principal_proof proof; /* the proof of the client's principal, which is maker.principal, and is
+                                 * held */
   struct rpc_session_maker maker;
   struct rpc_session *session; /* held until callbacks_are_closed, and while calls_open > 0 */
 
@@ -164,7 +165,8 @@ struct callback_thread {
   _Atomic size_t count;                /* of the inbox; changed under the lock */
   struct rpc_callback_call *innermost; /* the call in which it waits, if any */
   size_t depth;                        /* count of its open calls; used by the thread only */
-  /* The innermost nested request being served, NULL: none. The thread, which alone changes it, reads it without the lock. */
+  /* The innermost nested request that is being served; NULL: none. Only the thread changes it, so the thread
+   * reads it without the lock. */
   struct callback_message *served;
 };
 
@@ -181,26 +183,27 @@ enum callback_ending {
 };
 
 /*
- * The next event for which a call waits. Under the callbacks' lock. callback_call_has_ended is true from
- * RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON in the states before RPC_CALL_ENDING only.
+ * The state of a call, by the next event for which it waits. Under the callbacks' lock.
+ * callback_call_has_ended is true from RPC_CALL_ENDING on, and call->ending is CALLBACK_GOES_ON in the states
+ * before RPC_CALL_ENDING only.
  *
- * | state             | what holds                                             | who leaves it, on what               |
+ * | state             | meaning                                                | what ends it                         |
  * | RPC_CALL_UNSENT   | its message is being written; or it is an event, and   | its thread sends it; its end         |
  * |                   | its message has found room                             |                                      |
  * | RPC_CALL_EXPECTS  | its message is being sent, was sent, or waits for      | room, an answer, its end; a send     |
  * |                   | room; an answer may come                               | that fails                           |
- * | RPC_CALL_HAS_ROOM | likewise; room was made since, so that it may be sent  | its thread sends it; an answer; its  |
+ * | RPC_CALL_HAS_ROOM | as EXPECTS; room was made, so the message may be sent  | its thread sends it; an answer; its  |
  * |                   |                                                        | end                                  |
- * | RPC_CALL_ANSWERED | call->answer is the answer, which its thread reads     | nobody                               |
+ * | RPC_CALL_ANSWERED | call->answer is the answer, which its thread reads     | nothing                              |
  * | RPC_CALL_ENDING   | call->ending says why; its thread is still to be woken | callbacks_wake_ended                 |
- * | RPC_CALL_ENDED    | likewise, and its thread knows, or was woken           | nobody                               |
+ * | RPC_CALL_ENDED    | as ENDING, and its thread knows this, or was woken     | nothing                              |
  *
  * Its thread closes the call in each of the last three states, or if its message cannot be sent.
  */
 enum rpc_call_state {
-  RPC_CALL_UNSENT,   /* the call expects nothing */
-  RPC_CALL_EXPECTS,  /* the call expects room for its message, or an answer */
-  RPC_CALL_HAS_ROOM, /* the call expects the same, and room was made: its message may be sent */
+  RPC_CALL_UNSENT,   /* the call waits for nothing */
+  RPC_CALL_EXPECTS,  /* the call waits for room for its message, or for an answer */
+  RPC_CALL_HAS_ROOM, /* the call waits for an answer, and room was made, so its message may be sent */
   RPC_CALL_ANSWERED, /* the answer was received */
   RPC_CALL_ENDING,   /* the call has ended without an answer; its thread is still to be woken */
   RPC_CALL_ENDED     /* the call has ended without an answer, and its thread knows or was woken */
@@ -249,7 +252,7 @@ struct rpc_callback_call {
   int64_t answered_ms;    /* clock_coarse_ms */
 
   bool has_thread; /* counted in the peer's callback_threads, from open to close. Constant in between */
-  /* there was an event since the call's thread has last polled: set by callback_call_wake */
+  /* something has happened since the call's thread has last polled; callback_call_wake sets this */
   _Atomic bool has_news;
 
   /* Used by its thread only: */
@@ -263,8 +266,8 @@ struct rpc_callback_call {
   bool was_read;            /* the whole answer was read; belongs to RPC_CALL_ANSWERED, but needs no lock */
   struct rpc_given given;   /* the callbacks that the answer gives */
   struct callback_thread *previous_thread; /* between enter and leave */
-  struct nested_worker *nested;            /* likewise */
-  struct judge judge;                      /* likewise */
+  struct nested_worker *nested;            /* between enter and leave */
+  struct judge judge;                      /* between enter and leave */
 };
 
 /* ---- callback_incoming.c ---- */
@@ -304,7 +307,7 @@ void callbacks_release_session(struct rpc_callbacks *callbacks);
 
 /* Called with the lock held. NULL: no record. */
 struct callback_record *callbacks_find_record(const struct callback_records *records, int64_t id);
-/* Called with the lock held: whether the record has a proxy with this number; the record may be NULL. */
+/* Called with the lock held. True if the record has a proxy with this number; the record may be NULL. */
 bool callbacks_has_proxy(const struct callback_record *record, uint64_t number);
 /* Called with the lock held: releases the ID and removes the record if nothing holds it. */
 void callbacks_settle_record(struct rpc_callbacks *callbacks, struct callback_record *record);
@@ -334,8 +337,8 @@ struct callback_thread *callback_thread_set(struct callback_thread *thread);
 struct jvm_waiter *callback_call_wake(struct rpc_callback_call *call) JP_MUST_CHECK;
 /* Called without the lock: wakes and releases a waiter; NULL is fine. */
 void callback_waiter_wake(struct jvm_waiter *waiter);
-/* Called with the lock held. Must not be used to end a call (callback_call_end does that), except to change
- * RPC_CALL_ENDING to RPC_CALL_ENDED. */
+/* Sets the state. Called with the lock held. To end a call, use callback_call_end instead; only the change
+ * from RPC_CALL_ENDING to RPC_CALL_ENDED is made by this function. */
 static inline void callback_call_set_state(struct rpc_callback_call *call, enum rpc_call_state to)
 {
   assert(callbacks_are_locked(call->callbacks));
@@ -363,9 +366,9 @@ void callbacks_wake_ended(struct rpc_callbacks *callbacks);
 
 /* ---- callback_incoming.c ---- */
 
-/* Called with the lock held: whether the call's thread has to serve its inbox next, because the inbox has a
+/* Called with the lock held. True if the call's thread has to serve its inbox next, because the inbox has a
  * message that was received before the call's answer. A message that was received after the answer belongs to
- * an outer call, and the outer call serves it. */
+ * an outer call, which serves it later. */
 bool callback_inbox_has_turn(const struct rpc_callback_call *call);
 /* Answers each nested message of the ended call `number` with an error. */
 void callback_inbox_refuse(struct callback_thread *thread, struct rpc_callbacks *callbacks, uint64_t number);

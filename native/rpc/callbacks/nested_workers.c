@@ -10,7 +10,7 @@ enum { BUFFER_KEPT = 64 * 1024 };
 
 struct nested_workers {
   struct rpc_peer *peer;
-  /* the worker that was returned last, or NULL; threads exchange it without the lock */
+  /* the worker that was returned last, or NULL; threads put and take it atomically, without the lock */
   struct nested_worker *_Atomic handy;
   pthread_mutex_t lock;       /* guards the other fields */
   struct nested_worker *idle; /* the workers that were returned earlier, the latest first */

@@ -1,14 +1,15 @@
 #ifndef JPEER_RPC_CALLBACKS_NESTED_WORKERS_H
 #define JPEER_RPC_CALLBACKS_NESTED_WORKERS_H
 /*
- * Workers without a thread: each is a struct rpc_worker with its own jvm_thread, arena, caches and codec
- * states. A thread borrows a nested worker while C code converts the arguments or the answer of a call, and
- * while the thread serves a nested request. This way the state of the outer request on the same thread is not
- * changed. The worker that was returned last is lent first, because its caches are warm.
+ * Workers that belong to no thread. Each is a struct rpc_worker with an arena, caches, codec states and a
+ * struct jvm_thread of its own (data that the thread which uses the worker needs). A thread borrows a nested
+ * worker while C code converts the arguments or the answer of a call, and while the thread serves a nested
+ * request. This way the state of the outer request on the same thread is not changed. The worker that was
+ * returned last is lent first, because its caches are warm.
  *
- * The pool keeps as many workers as were in use at once, up to NESTED_WORKERS_KEPT, and destroys the others
- * when they are returned. Any thread; the lock guards the list only, and the worker that was returned last is
- * exchanged without it.
+ * The pool keeps at most NESTED_WORKERS_KEPT workers, and destroys others when they are returned. Any thread.
+ * The lock guards only the list; the worker that was returned last is not in the list, and is exchanged
+ * without the lock.
  */
 #include "base/buffer.h"
 #include "rpc/peer_state.h"
@@ -20,7 +21,7 @@ enum { NESTED_WORKERS_KEPT = 64 };
 struct nested_worker {
   struct rpc_worker worker;
   struct buffer out;     /* for the thread that borrows the worker; empty at the begin */
-  struct buffer scratch; /* likewise */
+  struct buffer scratch; /* for the same thread; empty at the begin */
   struct nested_worker *next;
 };
 
@@ -32,7 +33,7 @@ void nested_workers_destroy(struct nested_workers *pool);
 /* JP_NO_MEMORY. */
 enum jp_status nested_workers_borrow(struct nested_workers *pool,
                                      struct nested_worker **worker) JP_MUST_CHECK;
-/* Returns a worker, and frees the memory of its arena and its buffers. */
+/* Returns a worker. Its arena keeps only the first chunk, and each of its two buffers at most 64 KiB. */
 void nested_workers_return(struct nested_workers *pool, struct nested_worker *worker);
 
 #endif

@@ -24,15 +24,15 @@ struct rpc_colfer_answer {
   struct text id;                        /* the answer's own id */
   const struct rpc_reached_member *from; /* NULL: the request names no member */
   struct arena *arena;                   /* for causes, and for text with lone surrogates */
-  /* Gets the JSON text of a value; if the outcome is an OUTCOME_BODY, the text is there already. NULL: the
-   * outcome has no value. */
+  /* The function that writes the answer writes the JSON text of a value here. For an OUTCOME_BODY the caller
+   * has written the text already. NULL: the outcome has no value. */
   struct buffer *scratch;
 };
 
 /* Makes the answer to a request, with no result yet. */
 struct rpc_colfer_answer rpc_colfer_answer_to(const struct rpc_colfer_request *request);
 
-/* Appends the answer. It is in the same part of the message as the request was. */
+/* Appends the answer, which has the same part of the message as its request. */
 void rpc_colfer_answer_write(struct buffer *out, const struct outcome *outcome,
                              const struct rpc_colfer_answer *answer);
 

@@ -1,4 +1,5 @@
-/* Reads a binary request: from its bytes to the part that asks, and from that part to an operation. */
+/* Reads a binary request: finds the part of the message that is the request, and makes the operation from
+ * this part. */
 #include "rpc/colfer/binary_request.h"
 
 #include "rpc/values/value_read.h"
@@ -108,7 +109,7 @@ enum jp_status rpc_colfer_request_read(struct text bytes, struct arena *arena,
   }
   const struct colfer_exec_message *exec = request->message.exec_message;
   if (status == JP_OK && !kind->answers && exec != NULL && exec->clinit_call != NULL)
-    return JP_OK; /* a class initializer's call has no type of its own */
+    return JP_OK; /* the call of a class initializer has no message type of its own */
   request->part = RPC_COLFER_CONTROL;
   return status != JP_OK ? fail_bytes(bytes, status, &error, arena, outcome)
                          : fail_type(request->message.message_type, arena, outcome);

@@ -1,8 +1,8 @@
 #ifndef JPEER_RPC_COLFER_BINARY_REQUEST_H
 #define JPEER_RPC_COLFER_BINARY_REQUEST_H
 /*
- * Reads a binary message as a request: which of its parts asks, who sends it, and the operation that it asks
- * for (docs/binary.md). Any thread; results are borrowed from the message's bytes and from the arena.
+ * Reads a binary message as a request: the part of the message that is the request, the sender, and the
+ * operation (docs/binary.md). Any thread; results are borrowed from the message's bytes and from the arena.
  */
 #include "base/arena.h"
 #include "base/uuid.h"
@@ -11,7 +11,7 @@
 #include "op/outcome.h"
 #include "rpc/values/value_read.h"
 
-/* The part of a message that asks. The answer has the same part. */
+/* The part of a message that is the request. The answer has the same part. */
 enum rpc_colfer_part { RPC_COLFER_EXEC, RPC_COLFER_CONTROL, RPC_COLFER_META, RPC_COLFER_PARTS };
 
 struct rpc_colfer_request {

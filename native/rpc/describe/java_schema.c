@@ -44,9 +44,9 @@ void java_component_key_write(struct text class_name, struct buffer *out)
 
 bool java_class_matches(struct text pattern, struct text class_name)
 {
-  /* The latest star of each kind, and the end of the text that it matches. If a comparison fails, only the
-   * latest star has to match more. A single star does not match a dot: if it would have to, the latest double
-   * star before it has to match more. */
+  /* The latest star of each kind, and the end of the text that it matches so far. If a comparison fails, it
+   * is enough to let the latest star match one more character. A single star does not match a dot. If it
+   * would have to match a dot, the latest double star before it has to match more. */
   size_t star = SIZE_MAX;
   size_t star_end = 0;
   size_t wide = SIZE_MAX;

@@ -297,7 +297,8 @@ static void drop_examples(json_t *examples, const json_t *names)
   }
 }
 
-/* Applies the changes of --compat pal, which the parts have under the key "compat". False: no memory. */
+/* Applies the changes of --compat pal to the parts. The parts contain these changes under the key "compat".
+ * False: no memory. */
 static bool restrict_parts(json_t *parts)
 {
   json_t *compat = json_object_get(parts, "compat");

@@ -56,7 +56,7 @@ struct rpc_read_request {
   struct text text;    /* of this request only */
   struct text id;      /* as written, in the text; data NULL: none */
   struct text peer_id; /* as in rpc_cached_request */
-  struct text epoch;   /* likewise */
+  struct text epoch;   /* as in rpc_cached_request */
   bool is_notification;
   const struct operation *operation;
   const void *message; /* the codec's form of the request, for find_places */
@@ -65,9 +65,10 @@ struct rpc_read_request {
 };
 
 /*
- * Keeps the shape of a request, if possible. It cannot keep arguments other than scalars, lists of like
- * scalars and one callback without lists of names; nor escapes in names, long texts and queries. *fastpath is
- * NULL before the first call, which allocates it; the worker frees it with free().
+ * Keeps the shape of a request, if possible. The arguments must be scalars, lists of scalars of one kind, and
+ * at most one callback without lists of names. Requests with escapes in names, with long texts, or for
+ * metadata cannot be kept. *fastpath is NULL before the first call, which allocates it; the worker frees it
+ * with free().
  */
 void rpc_fastpath_keep(struct rpc_fastpath **fastpath, const struct rpc_read_request *request);
 

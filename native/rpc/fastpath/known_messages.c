@@ -22,8 +22,8 @@
 enum {
   MESSAGES = 8,
   NAMES_MAX = 256, /* of a class and its member */
-  /* After this many unknown messages in a row, only one in MISSES_STEP is kept. So messages that never repeat
-   * cost little. */
+  /* After this many unknown messages in a row, only one message in MISSES_STEP is kept, so that messages that
+   * never repeat cost little. */
   MISSES_MAX = 64,
   MISSES_STEP = 16,
   VISITS = 16,          /* a power of two */
@@ -335,8 +335,8 @@ static inline const char *consume_hole(struct exec_body *body, const struct exec
   return consume_integer(p, end, &body->args[hole->arg].integer);
 }
 
-/* True if the message has this body; body->operation then has its values. Otherwise the values are
- * garbage. */
+/* Returns true if the message has this body; body->operation then has the values of the message. If it
+ * returns false, the values in body->operation are garbage. */
 static bool fits_body(struct exec_body *body, const struct exec_head *head)
 {
   const char *p = head->rest.data;

@@ -289,7 +289,7 @@ static bool consume_shape(struct shape *shape, struct text *rest, struct arena *
   return consume_text(rest, shape->text + at, shape->length - at);
 }
 
-/* Checks the end first, so that a long list is not read in vain. */
+/* True if the text ends like the shape. This is checked first, so that a long list is not read in vain. */
 static bool has_end_of(const struct shape *shape, struct text whole)
 {
   size_t at = shape->holes[shape->hole_count - 1].at;

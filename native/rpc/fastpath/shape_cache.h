@@ -2,9 +2,9 @@
 #define JPEER_RPC_FASTPATH_SHAPE_CACHE_H
 /*
  * A worker's shapes (rpc/fastpath/fastpath.h). A text fits a shape if it has the same bytes outside of the
- * holes, and in each hole a number or a plain string as before, or any number of them for a list (struct
- * shape_list). It is then a valid request of the same structure and the same operation with other values. For
- * this folder and its tests only; on the worker's own thread.
+ * holes, and in each hole a value of the same kind: a number or a plain string or, for a list, any number of
+ * these (struct shape_list). It is then a valid request of the same structure and the same operation with
+ * other values. For this folder and its tests only; on the worker's own thread.
  */
 #include "rpc/fastpath/fastpath.h"
 #include "rpc/fastpath/whole_number_path.h"

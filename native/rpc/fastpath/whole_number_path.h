@@ -34,7 +34,7 @@ struct answer_template {
 
 /* The data of a shape for this path. */
 struct whole_number_path {
-  struct jvm_whole_number_call call; /* member NULL: the shape has no path of this kind yet */
+  struct jvm_whole_number_call call; /* member NULL: nothing is kept for this shape yet */
   struct answer_template answer;
   struct audit_template audited;
 };

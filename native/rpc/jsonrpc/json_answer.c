@@ -1,4 +1,4 @@
-/* Writes the answer of a request from its outcome. Writes a long body in pieces, and replaces an answer that
+/* Writes the answer of a request from its outcome. Writes a long body in pieces, and shortens an answer that
  * is too long. */
 #include "rpc/compat.h"
 #include "rpc/jsonrpc/json_codec.h"
@@ -112,8 +112,8 @@ static void write_error(struct serving *serving, struct jsonrpc_response *respon
   rpc_error_data_write(data, &answered, answer);
 }
 
-/* Replaces the answer by an error, and drops the cause that is the error of another failed request. Otherwise
- * each error would add its cause to the answer of a batch, although that answer is full. */
+/* Replaces the answer by an error without a cause. A cause is the error of another request of the batch, and
+ * would make the batch's answer longer, although the answer is too long already. */
 static void fail_too_long(struct serving *serving, struct jsonrpc_response *response,
                           const struct rpc_answer *answer)
 {
@@ -209,8 +209,13 @@ static void write_result(struct serving *serving, struct jsonrpc_response *respo
   rpc_outs_write(serving->out, outcome);
 }
 
-/* Replaces an answer that is too long. If the result can be an object of the session, the answer becomes its
- * ref, so that a call that has run does not lose its result. Otherwise the answer becomes a short error. */
+/*
+ * Shortens an answer that is too long. A result that is an object becomes its ref, so that a call that has run
+ * does not lose its result. An error, metadata, a result with changed arrays, and any result with --compat pal
+ * become a short error. All other answers stay: void (also for "keep": false) and results without an object, such
+ * as a number, null, or the answer to a control command. An error would not be shorter, and would lose the result.
+ * So the answer to a batch of many such requests may exceed the limit.
+ */
 static void shorten_answer(struct serving *serving, struct jsonrpc_response *response,
                            struct outcome *outcome, const struct rpc_answer *answer)
 {
@@ -238,8 +243,8 @@ static void write_answer(struct serving *serving, struct jsonrpc_response *respo
                                     .from = &serving->run.reached,
                                     .scratch = &serving->own->scratch,
                                     .cause = serving->cause == NULL ? TEXT_ABSENT : serving->cause->json,
-                                    /* with --compat pal an answer has more parts that change than the
-                                     * number */
+                                    /* NULL with --compat pal: two answers of a member differ in more than the
+                                     * number there */
                                     .number = serving->places != NULL && !serving->peer->config.compat_pal
                                                   ? &serving->places->number
                                                   : NULL};

@@ -308,7 +308,7 @@ struct op_shared_text *batch_fill_find_shared(struct batch_results *results, str
   return result == NULL || result->kind != BATCH_RESULT_VALUE ? NULL : result->shared;
 }
 
-/* takes_text: a shared text may replace the name at this place. */
+/* Finds the result that a name means. takes_text: a shared text may replace the name at this place. */
 static enum jp_status find_result(struct filling *filling, struct text id, bool takes_text,
                                   const struct batch_result **found)
 {
@@ -437,7 +437,7 @@ static enum jp_status write_ref(struct filling *filling, struct text key, struct
   return continue_after(filling, ref.span.data + ref.span.len);
 }
 
-/* ---- a name is taken where the reader of arguments takes {"ref": N} ---- */
+/* ---- the places of names: where the reader of arguments accepts {"ref": N} ---- */
 
 static enum jp_status fill_value(struct filling *filling, struct json_value json);
 

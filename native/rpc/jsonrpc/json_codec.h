@@ -58,8 +58,9 @@ struct serving {
   struct buffer *out;
   size_t reply_max;
 
-  /* False for a message that the fast path answers, because the fast path needs no field below. serving_begin
-   * fills all fields below; run.client is `client`, and run.runner is the worker's runner. */
+  /* True if serving_begin has filled the fields below; run.client is then `client`, and run.runner is the
+   * worker's runner. The fast path needs none of these fields, so this is false for a message that the fast
+   * path answers. */
   bool has_begun;
 
   size_t start;       /* the offset in `out` at which the message's answer begins */
@@ -103,7 +104,7 @@ _Static_assert(sizeof(struct serving) - offsetof(struct serving, run) <
                    sizeof(struct rpc_run) + _Alignof(struct serving),
                "run is not the last member");
 
-/* Where an answer has the parts that differ between calls, as offsets in the buffer. */
+/* The places in an answer that differ between calls, as offsets in the buffer. */
 struct serving_places {
   struct resolved_member *member; /* of struct rpc_reached_member; NULL: other parts differ, too */
   size_t id_at;

@@ -108,7 +108,7 @@ static enum jp_status read_type(struct params_reader *reader)
   return read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &reader->operation->type);
 }
 
-/* Except with --compat pal, a request with an instance may omit the class, and then means the class of the
+/* A request with an instance may omit the class, except with --compat pal. It then means the class of the
  * instance. If params have a member with a near name, such as a misspelt "type", the class does not count as
  * omitted, because the caller meant to name a class. */
 static enum jp_status read_type_or_instance(struct params_reader *reader)

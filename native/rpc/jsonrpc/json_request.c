@@ -246,7 +246,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   }
   operation.lists_loaders = true;
   if (operation.kind == OP_FETCH) {
-    /* The elements get the room that the limit of the whole answer leaves. */
+    /* The elements may be as long as the limit of the whole answer allows. */
     size_t max = answer_max(serving);
     size_t written = serving->out->len - serving->start;
     size_t frame = ANSWER_FRAME + serving->request->id.len;

@@ -76,7 +76,7 @@ static size_t length_of(const struct kept_document *kept)
   return kept == NULL ? 0 : kept->text.len;
 }
 
-/* Puts the document into the cache, and takes it. The document is not too long. */
+/* Puts the document into the cache, which then owns it. The document must not be too long. */
 static void keep_document(struct document_cache *cache, struct kept_document *added)
 {
   struct kept_document *out[ENTRIES] = {NULL};

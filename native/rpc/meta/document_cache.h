@@ -10,7 +10,7 @@
 struct document_cache;
 struct kept_document;
 
-/* The cache has at most this many bytes of documents, and keeps no document with a longer key. */
+/* The maximal bytes of all documents of a cache together, and of one key. */
 enum { DOCUMENT_CACHE_BYTES_MAX = 64 * 1024 * 1024, DOCUMENT_CACHE_KEY_MAX = 64 * 1024 };
 
 struct document_cache *

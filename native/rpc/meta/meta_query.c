@@ -86,7 +86,8 @@ enum jp_status meta_reach_find(struct meta_reach *reach, const struct catalog_ta
   reach->classes = malloc(tables->class_count + 1);
   bool made = is_found != NULL && reach->classes != NULL;
   if (made) {
-    /* A jar is asked about as a whole, by one of its classes: asking about each class would take seconds. */
+    /* One class of a jar is asked about, and the answer counts for the whole jar, because asking about each
+     * class would take seconds. */
     for (size_t i = 1; i < tables->part_count; i++) {
       uint32_t some_class = tables->parts[i].some_class;
       is_found[i] =

@@ -17,8 +17,8 @@ struct meta_query;
 
 /* ---- prefixes ---- */
 
-/* A set of prefixes, of any number that fits into a message; a binary search finds whether a name begins
- * with one of them. Constant once made. */
+/* A set of prefixes. A binary search finds whether a name begins with one of them, so the set may be as large
+ * as a message allows. Constant once made. */
 struct meta_prefixes {
   struct text *items; /* sorted; no prefix begins with another prefix */
   size_t count;

@@ -44,7 +44,7 @@ struct java_call {
   size_t given_count;
 };
 
-/* ---- near names: what may have been meant (docs/protocol.md, "Errors") ---- */
+/* ---- near names, which the caller may have meant (docs/protocol.md, "Errors") ---- */
 
 /* The receiver is the first parameter of an instance method. */
 static struct text parameter_name(const struct java_method *method, size_t at)
@@ -141,8 +141,8 @@ static enum jp_status fail_name(struct java_call *call, const char *why)
   return JP_NOT_FOUND;
 }
 
-/* The name of a member of a class without a package looks like any other dotted name. For this reason its
- * denial says that the method does not exist. */
+/* The name of a member of a class without a package looks like any other dotted name. If the policy denies
+ * such a name, the error says that the method does not exist. */
 static enum jp_status ask_policy(struct java_call *call, bool *by_object)
 {
   enum jp_status status = judge_names(call->judge, call->operation, by_object, call->arena, call->outcome);
@@ -649,9 +649,10 @@ static bool is_same_order(const struct json_value *a, const struct json_value *b
   return true;
 }
 
-/* If params were dropped, only the overloads that use the most params are candidates. `wanted`: the number of
- * params that this overload uses. True if an earlier candidate uses more params. If this overload uses more
- * params than the earlier candidates, they are no candidates any more. */
+/* Compares an overload with the earlier candidates. If params were dropped, only the overloads that use the
+ * most params are candidates. `wanted`: the number of params that this overload uses. True: an earlier
+ * candidate uses more params. If this overload uses more params than the earlier candidates, this function
+ * removes them. */
 static bool is_outdone(struct java_call *call, size_t index, size_t wanted)
 {
   if (call->fits > 0 && wanted > call->given_count) {
@@ -725,7 +726,8 @@ static bool read_ref(struct json_value json, uint32_t *ref)
   return is_read;
 }
 
-/* A bare text: the receiver has the class of the member, because the request names no other class. */
+/* Reads a receiver that is a bare text. It has the class of the member, because the request names no other
+ * class. */
 static enum jp_status read_receiver_text(struct java_call *call, struct json_value json)
 {
   struct op_value *receiver = arena_calloc(call->arena, 1, sizeof *receiver);
@@ -739,7 +741,7 @@ static enum jp_status read_receiver_text(struct java_call *call, struct json_val
   return receiver->text.data == NULL ? outcome_fail_memory(call->outcome) : JP_OK;
 }
 
-/* An object with these members, among them the type. */
+/* True for an object with a member `type`, which is the form of a typed value. */
 static bool is_typed_value(struct json_value json)
 {
   struct json_cursor cursor;

@@ -303,7 +303,8 @@ static struct java_methods_entry *remove_oldest(struct java_methods_index *index
   return oldest;
 }
 
-/* Returns the entry, for release_entry; NULL: it is not kept. */
+/* Returns the kept entry of the class, which the caller releases with release_entry. NULL: no entry of the
+ * class is kept. */
 static struct java_methods_entry *use_kept(struct java_methods_index *index, struct text class_name,
                                            struct text member)
 {

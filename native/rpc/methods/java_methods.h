@@ -34,8 +34,8 @@ void java_method_suffix_write(struct text descriptor, struct buffer *out);
 /* ---- the methods of a class: one owner, one thread at a time ---- */
 
 struct java_parameter {
-  /* From the class file, else "arg0" and so on. Unique in the method, and not "instance" if the method has a
-   * receiver: a '_' is appended to a name that is not. */
+  /* The name in the class file, or "arg0" and so on. The names of a method are unique, and none is "instance"
+   * if the method has a receiver: a '_' is appended to a name that would break this rule. */
   struct text name;
   struct text type; /* its signature if the class file has one (JVMS 4.7.9.1), else its descriptor */
 };

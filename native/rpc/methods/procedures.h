@@ -58,7 +58,7 @@ struct rpc_procedure_param {
   enum rpc_param param;
   enum rpc_wants wants;
   bool required;
-  bool or_instance; /* required only if the request has no instance; always required with --compat pal */
+  bool or_instance; /* required if the request has no instance; with --compat pal always required */
   /* has no position; follows the parameters with positions; 1.1's descriptions leave it out */
   bool by_name_only;
   const char *summary; /* one sentence without a full stop */
@@ -136,7 +136,8 @@ enum jp_status rpc_value_coerce(struct json_value value, enum rpc_wants wants, s
 
 /*
  * Puts the params of a request (an array or an object) into the places of enum rpc_param. A parameter that is
- * given twice, by name or by position, is an error. Anything but JP_OK leaves an OUTCOME_ERROR in *outcome.
+ * given twice, by name or by position, is an error. Any result except JP_OK leaves an OUTCOME_ERROR in
+ * *outcome.
  */
 enum jp_status rpc_params_coerce(const struct rpc_procedure *procedure, struct json_value params,
                                  struct arena *arena, struct json_members *members,

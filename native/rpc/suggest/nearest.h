@@ -1,9 +1,9 @@
 #ifndef JPEER_RPC_SUGGEST_NEAREST_H
 #define JPEER_RPC_SUGGEST_NEAREST_H
 /*
- * The names that are nearest to a name that was not found: by the least number of characters to change,
- * insert, leave out or exchange with their neighbour. Changes only the caller's struct, which one thread uses
- * at a time.
+ * Collects the names that are nearest to a name that was not found. The distance is the least number of
+ * characters to change, insert, leave out or exchange with their neighbour. Changes only the caller's struct,
+ * which one thread uses at a time.
  */
 #include "base/text.h"
 

@@ -67,7 +67,8 @@ static void offer_class(struct look *look, uint32_t class_index, unsigned distan
     nearest_offer(nearest, class_name(look, class_index), distance);
 }
 
-/* Outer.Inner for Outer$Inner: replaces the last dots, one after the other. */
+/* A caller may write Outer.Inner for Outer$Inner. Makes the possible names by replacing the last dots, one
+ * after the other. */
 static size_t make_nested_names(const struct look *look, struct text wanted, struct text *names, size_t max)
 {
   struct text name = arena_text(look->suggester->arena, wanted);
@@ -83,9 +84,10 @@ static size_t make_nested_names(const struct look *look, struct text wanted, str
   return count;
 }
 
-/* Near names of classes that the caller may use, grouped by a distance that is computed from the names alone,
- * because only few classes are read for a suggestion. If there are more names than fit, the first names in
- * alphabetical order are kept, so that the result does not depend on the order of the search. */
+/* Near names of classes that the caller may use, grouped by their distance. The distance is computed from the
+ * names alone, so that only few classes have to be read for a suggestion. If there are more names than fit,
+ * the first names in alphabetical order are kept, so that the result does not depend on the order of the
+ * search. */
 enum { DISTANCES = 4, CANDIDATES_MAX = 128 /* of one distance; a JDK has 117 classes named Holder */ };
 
 struct candidates {
@@ -315,7 +317,7 @@ void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struc
     nearest.count = kept;
     rpc_suggest(&nearest, TEXT(""), arena_printf(arena, ".%.*s", TEXT_ARGS(member)), arena, outcome);
   } else {
-    /* By their own names, constructors are called like methods. */
+    /* A constructor is called by the name "new", like a method, so this name is a candidate, too. */
     find_members(&look, operation, &nearest);
     if (operation->kind == OP_CALL && has_constructor(&look))
       offer_member(TEXT("new"), &nearest);

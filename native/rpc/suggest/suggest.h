@@ -1,10 +1,10 @@
 #ifndef JPEER_RPC_SUGGEST_SUGGEST_H
 #define JPEER_RPC_SUGGEST_SUGGEST_H
 /*
- * Suggests names to a caller whose class or member was not found: near names that the caller may use
- * (docs/protocol.md, "Errors"). The names are read from class files, so that no class is loaded. The policy
- * is asked about each name. Called only after failures. If the catalog has not been read before, the names of
- * all classes and the files of a few are read. Any thread.
+ * Suggests names to a caller whose class or member was not found: names that are similar and that the caller
+ * may use (docs/protocol.md, "Errors"). The names are read from class files, so that no class is loaded. The
+ * policy is asked about each name. Called only after failures. If the catalog has not been read before, the
+ * names of all classes and the files of a few are read. Any thread.
  */
 #include "base/arena.h"
 #include "classfile/catalog.h"
@@ -29,7 +29,8 @@ void rpc_suggest_for_operation(const struct rpc_suggester *suggester, const stru
 void rpc_suggest_for_own_name(const struct rpc_suggester *suggester, const struct operation *operation,
                               struct outcome *outcome);
 
-/* Sets the nearest names as suggestions of the outcome, each between the two texts. The names are copied. */
+/* Sets the nearest names as suggestions of the outcome. Each suggestion is a name with the text `before`
+ * before it and the text `after` after it. The names are copied. */
 void rpc_suggest(const struct nearest *nearest, struct text before, struct text after, struct arena *arena,
                  struct outcome *outcome);
 

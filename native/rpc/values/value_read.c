@@ -194,7 +194,8 @@ static bool read_integers(struct array_reader *reader, struct json_value json, s
   if (!primitive_integer_range(reader->type->base, &form.min, &form.max) || json.span.data[1] == ']')
     return false;
   size_t most = json_integers_most(json.span);
-  /* a number and its comma have two bytes at least, so more commas than that are partly inside a text */
+  /* A number and the comma or bracket after it have at least two bytes. If there are more commas than numbers
+   * fit, some commas are inside texts, so the array does not have this form. */
   if (most > json.span.len / 2)
     return false;
   void *data = arena_alloc(reader->values->arena, most * size);
@@ -330,7 +331,7 @@ static enum jp_status read_element_type(struct array_reader *reader, struct json
   return primitive_widens(*letter, reader->type->base) ? JP_OK : fail_element_type(reader, json);
 }
 
-/* The name of a long String, which is written as a ref in an argument. */
+/* True if the ref names a long text (struct rpc_shared_texts), and no object. */
 static bool is_shared_text(const struct array_reader *reader, struct json_value ref)
 {
   const struct rpc_shared_texts *shared = reader->values->rules->shared;
@@ -461,7 +462,7 @@ static enum jp_status fail_whole(struct rpc_value_reader *values, const struct o
   return JP_INVALID;
 }
 
-/* An array of primitives of type->dimensions dimensions, or null. */
+/* Reads an array of primitives with type->dimensions dimensions, or null. */
 static enum jp_status read_array(struct rpc_value_reader *values, const struct op_type *type,
                                  struct json_value json, struct op_value *value)
 {
@@ -478,7 +479,7 @@ static enum jp_status read_array(struct rpc_value_reader *values, const struct o
 /* The bytes of a text are copied to packed memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements would have to be turned around");
 
-/* Only 0 and 1. Written to be fast for long arrays. */
+/* True if all bytes are 0 or 1. Written to be fast for long arrays. */
 static bool are_booleans(const uint8_t *bytes, size_t count)
 {
   unsigned all = 0;
@@ -560,7 +561,8 @@ static int compare_entries(const void *left, const void *right)
   return order != 0 ? order : (*a > *b) - (*a < *b);
 }
 
-/* Sorted and not hashed: a caller chooses the keys, and no choice makes sorting slow. */
+/* Removes repeated keys by sorting the entries. A hash table is not used, because a caller who chooses the
+ * keys could make it slow. */
 static enum jp_status drop_repeated_keys(struct rpc_value_reader *reader, struct op_entry *entries,
                                          size_t *count)
 {
@@ -658,8 +660,8 @@ static enum jp_status read_bare(struct rpc_value_reader *reader, struct json_val
   return fail_value(reader, "is no JSON value");
 }
 
-/* A number that is written as a text, because JSON has no number for it. Unlike {"type":"double"} this
- * declares no type. */
+/* Reads a number that is written as a text, because JSON has no number for it. Unlike {"type":"double"}, this
+ * form declares no type. */
 static enum jp_status read_number_text(struct rpc_value_reader *reader, struct json_value json,
                                        struct op_value *value)
 {
@@ -722,7 +724,8 @@ static enum jp_status read_encoded(struct rpc_value_reader *reader, const struct
   return read_base64(reader, type, members->value[ARGUMENT_VALUE], value);
 }
 
-/* Finds the type of a list's bare whole numbers if nothing else is declared. */
+/* Sets the class of the numbers in a list, or of a map's values that are numbers, from the member `elements` of
+ * the argument. A number with a type of its own keeps that type. */
 static enum jp_status widen_integers(struct rpc_value_reader *reader, struct json_value elements,
                                      struct op_value *value)
 {
@@ -741,7 +744,7 @@ static enum jp_status widen_integers(struct rpc_value_reader *reader, struct jso
   for (size_t i = 0; i < count; i++) {
     struct op_value *each = value->kind == OP_LIST ? &value->list.items[i] : &value->map.entries[i].value;
     if (op_value_is_number(each) &&
-        each->type.data == NULL) /* of all numbers, because other requests of its shape have other numbers */
+        each->type.data == NULL) /* even small ones: other requests of the shape may have larger ones */
       each->widened = widened;
   }
   return JP_OK;
@@ -772,7 +775,7 @@ static enum jp_status mark_out(struct rpc_value_reader *reader, struct json_valu
   return JP_OK;
 }
 
-/* members: of the argument; NULL: there is only a value. */
+/* members: the members of the argument; NULL: there is only a value. */
 static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct json_value json,
                                        const struct json_members *members, struct op_value *value)
 {
@@ -807,7 +810,8 @@ static enum jp_status read_typed_value(struct rpc_value_reader *reader, struct j
   return status;
 }
 
-/* An object of the session, or one of the client's. */
+/* Reads a `ref`, which names a long text (struct rpc_shared_texts), an object of the client (a callback) or an
+ * object of the session. */
 static enum jp_status read_ref(struct rpc_value_reader *reader, struct json_value argument,
                                const struct json_members *members, struct op_value *value)
 {

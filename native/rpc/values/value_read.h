@@ -75,8 +75,8 @@ enum jp_status rpc_receiver_read(struct rpc_value_reader *reader, struct json_va
 enum jp_status rpc_typed_value_read(struct rpc_value_reader *reader, struct text type, struct json_value json,
                                     struct op_value *value) JP_MUST_CHECK;
 
-/* Reads a piece of a value of the type, from which an object is made; is_base64: the piece is one text.
- * Errors as above. */
+/* Reads a piece of an object that the client sends in pieces (jpeer.assemble). type: the type of the whole
+ * object. is_base64: the piece is a text with base64. A ref and a callback are errors. Errors as above. */
 enum jp_status rpc_piece_value_read(struct rpc_value_reader *reader, struct text type, bool is_base64,
                                     struct json_value json, struct op_value **value) JP_MUST_CHECK;
 
@@ -88,7 +88,8 @@ enum jp_status rpc_args_read(struct rpc_value_reader *reader, struct json_value 
 /* Reads a ref: an integer from 1 to RPC_REF_MAX, without a suffix. False if the value is not a ref. */
 bool rpc_ref_read(struct json_value json, uint32_t *ref);
 
-/* Reads a number of validated text, without converting a decimal; the value's type is unchanged. */
+/* Stores a number in *value; a decimal is stored as text and not converted. json must be a valid number.
+ * value->type is not changed. */
 void rpc_number_read(struct json_value json, struct op_value *value);
 
 /* "argument 3", "value", "instance" or "result": the beginning of an error's text, in the reader's arena. */

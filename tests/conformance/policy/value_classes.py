@@ -1,4 +1,5 @@
-"""Cases for each row of native/op/value_classes.json that has make: no rule matches its class, and a rule denies it."""
+"""Makes two cases for each row of native/op/value_classes.json that has `make`: in one no rule matches the row's class,
+in the other a rule denies it."""
 
 import json
 from pathlib import Path

@@ -41,8 +41,9 @@ final class BulkCopy {
   }
 
   /**
-   * Puts entries until a key exists already; then the result is the index of that entry. Returns count if no
-   * key repeats. keyKinds, keyBits and keyObjects have the form of kinds, bits and objects.
+   * Puts entries into the map until the key of an entry exists already, and returns the index of that entry.
+   * Returns count if no key repeats. keyKinds, keyBits and keyObjects have the form of kinds, bits and
+   * objects.
    *
    * @param keys the keys so far, a set made by noKeys; null: the keys are distinct Strings
    */

@@ -45,7 +45,7 @@ final class Callback implements InvocationHandler {
     try {
       return act(target, method, arguments);
     } finally {
-      // Otherwise compiled code might treat both as unreachable while a call waits.
+      // Keeps both objects reachable while a call waits. Compiled code might drop them before.
       Reference.reachabilityFence(this);
       Reference.reachabilityFence(target);
     }
@@ -80,8 +80,8 @@ final class Callback implements InvocationHandler {
   }
 
   /**
-   * Calls the client, or answers by identity once the client has ended, because hash tables still have to
-   * find and remove the object then.
+   * Calls the client. If the client has ended, equals and hashCode answer by the object's identity, so that
+   * hash tables can still find and remove the object.
    */
   private Object callOrAnswer(int index, int which, Object[] arguments) throws Throwable {
     if (!isReachable(number)) {

@@ -19,9 +19,9 @@ import java.util.Set;
 import java.util.WeakHashMap;
 
 /**
- * The common part of all callbacks with the same interfaces: the loader of their proxies, and what a call
- * of each method does. An IllegalArgumentException's message, which the client gets, says why a proxy is
- * impossible.
+ * The common part of all callbacks with the same interfaces: the loader of their proxies, and what a call of
+ * each method does. If a proxy is impossible, an IllegalArgumentException says why; the client gets its
+ * message.
  */
 final class CallbackKind {
   static final int EQUALS = -1;
@@ -35,8 +35,8 @@ final class CallbackKind {
   private static final int NO_FUNCTION = -1;
 
   /**
-   * The proxy classes that exist: for each interface whose loader has them, the names of their interfaces.
-   * The JVM keeps a proxy class as long as its loader, and so as long as the interface.
+   * The existing proxy classes, each as the list of its interfaces' names. The key is the interface whose
+   * loader has the class. The JVM keeps a proxy class as long as its loader, and so as long as the interface.
    */
   private static final Map<Class<?>, Set<List<String>>> CLASSES = new WeakHashMap<>();
   private static final Object CLASSES_LOCK = new Object();

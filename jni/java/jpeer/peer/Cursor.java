@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class Cursor {
   private static final Object[] NOTHING = {};
-  /* Further elements of a pair after key and value: this cursor, and in a kept pair also the entry from which
-   * the pair was read. */
+  /* The index of the element after key and value in a pair. It is this cursor. A kept pair has one more
+   * element, the entry from which the pair was read. */
   private static final int MARK = 2;
   private static final int ENTRY = 3;
 
@@ -92,8 +92,8 @@ final class Cursor {
    *
    * A class is the class of a Map.Entry. The caller then has to say whether entries of this class may be
    * read: entries of the class `readable` become arrays of key and value, and entries of the class `opaque`
-   * are returned as they are. This also holds for entries that an earlier request has read, because that
-   * request may have been another caller's, or under another policy. With `marks` the array has a third
+   * are returned as they are. This also holds for entries that an earlier request has read, because another
+   * caller may have sent that request, or the policy may have changed. With `marks` the array has a third
    * element, this cursor, which distinguishes it from other arrays.
    */
   private Object[] take(int max, boolean wantsThrown, boolean marks, Class<?> readable, Class<?> opaque) {

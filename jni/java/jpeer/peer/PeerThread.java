@@ -1,8 +1,9 @@
 package jpeer.peer;
 
 /**
- * A thread of the peer. Its only native method is also the Java caller that Class.forName, ResourceBundle,
- * loggers and MethodHandles.lookup look for; code that C calls directly has no caller.
+ * A thread of the peer. Class.forName, ResourceBundle, loggers and MethodHandles.lookup look for the Java
+ * method that calls them; for code that a client calls, this is the native method of this class. Without it
+ * there would be no Java caller.
  *
  * Application code can reach these threads, by Thread.currentThread and by reflection. For this reason C does
  * not rely on this object: serve has no parameter, and the thread that calls serve determines the work.
@@ -32,7 +33,7 @@ final class PeerThread extends Thread {
     try {
       caller = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE).getCallerClass();
     } catch (IllegalCallerException e) {
-      // The caller is C, with no Java frame, and not a group.
+      // The interrupt comes from C, because it has no Java frame: it does not come from a group.
     }
     if (caller != ThreadGroup.class) {
       super.interrupt();

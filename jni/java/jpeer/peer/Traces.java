@@ -17,7 +17,7 @@ final class Traces {
     StringBuilder frames = new StringBuilder();
     int count = 0;
     StackTraceElement[] trace = max == 0 ? null : traceOf(thrown);
-    // An application can set a trace with nulls: the description ends at the first.
+    // An application can set a trace with nulls. The description ends at the first null.
     for (int i = 0; trace != null && i < trace.length && count < max && trace[i] != null; i++) {
       if (!trace[i].getClassName().startsWith(OWN)) {
         text(frames, trace[i].toString());

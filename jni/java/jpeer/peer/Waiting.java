@@ -12,11 +12,13 @@ import java.util.concurrent.locks.LockSupport;
 final class Waiting {
   private final Thread thread = Thread.currentThread();
 
-  /* C writes these two: the number of the call, and how long to park at most; 0: without a limit. */
+  /* C writes the next two fields: the number of the call, and the longest time to park; 0: without a
+   * limit. */
   private volatile long number;
   private long nanos;
 
-  /* C reads it after writing the number, and then checks the thread's interrupt flag if it is set. */
+  /* C reads this field after it has written the number. If the field is true, C checks the thread's interrupt
+   * flag. */
   private volatile boolean isInterrupted;
 
   private volatile boolean isWoken;
