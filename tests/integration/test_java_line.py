@@ -91,7 +91,12 @@ class Java:
         with ThreadPoolExecutor(2 * len(homes)) as pool:
             runs = [(home, [pool.submit(run, home, *words, variables=variables) for run in (self.java, self.peer)])
                     for home in homes]
-            return [(home, *((one.result().stdout, one.result().returncode) for one in pair)) for home, pair in runs]
+            return [(home, *((self.output(one.result()), one.result().returncode) for one in pair)) for home, pair in runs]
+
+    @staticmethod
+    def output(run):
+        """Without the JVM's warning that another JVM of its number, in another namespace, has a file in /tmp/hsperfdata_USER."""
+        return "".join(line for line in run.stdout.splitlines(keepends=True) if "[warning][perf,memops]" not in line)
 
     def java(self, home, *words, variables=None):
         return subprocess.run([home / "bin/java", *map(str, words)], env=environment(**(variables or {})), check=False,
