@@ -49,6 +49,18 @@ bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const s
   return evaluate_member(judge, operation, member, lineage, &by).allow;
 }
 
+enum jp_status jvm_judge_idempotent(const struct jvm_request *request, const struct judged_member *member,
+                                    const struct jvm_lineage *lineage, struct outcome *denied)
+{
+  const struct judge *judge = request->judge;
+  bool is_instance_method = member->kind == OP_MEMBER_METHOD;
+  if (judge_is_idempotent(judge, member->named_class, member->member) ||
+      (!is_instance_method && judge_is_idempotent(judge, member->declaring_class, member->member)) ||
+      (lineage != NULL && selection_is_idempotent(lineage, judge, member)))
+    return JP_OK;
+  return judge_deny_changing(member->named_class, member->member, request->arena, denied);
+}
+
 /* ---- members that are not named by an operation ---- */
 
 static struct jvm_method *find_method(struct jvm_thread *thread, jclass declaring, struct named_method named)
@@ -118,7 +130,10 @@ bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, 
     return fail_judging(request, denied);
   uint64_t verdicts[JUDGE_WORDS] = {0};
   call.member.verdicts = verdicts;
-  return jvm_judge_member(request, OP_CALL, &call.member, &call.lineage, denied) == JP_OK;
+  if (jvm_judge_member(request, OP_CALL, &call.member, &call.lineage, denied) != JP_OK)
+    return false;
+  return !request->operation->only_idempotent ||
+         jvm_judge_idempotent(request, &call.member, &call.lineage, denied) == JP_OK;
 }
 
 bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_class *class,

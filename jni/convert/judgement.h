@@ -21,6 +21,12 @@ enum jp_status jvm_judge_member(const struct jvm_request *request, enum op_kind 
 bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const struct judged_member *member,
                       const struct jvm_lineage *lineage);
 
+/* For an operation that is limited to idempotent members: JP_OK if the policy names the member idempotent, on
+ * its named class or on a class or interface from which the same code would be called. lineage: as in
+ * jvm_judge_member. */
+enum jp_status jvm_judge_idempotent(const struct jvm_request *request, const struct judged_member *member,
+                                    const struct jvm_lineage *lineage, struct outcome *denied) JP_MUST_CHECK;
+
 /* ---- members that are not named by an operation ---- */
 
 /* A method's name and descriptor, as in class files. */
@@ -30,7 +36,7 @@ struct named_method {
 };
 
 /* Asks the judge about calling the method, declared by `declaring`, on an object of the class. The class is
- * the named class. */
+ * the named class. An operation that is limited to idempotent members needs a member that is named so. */
 bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, jclass declaring,
                     struct named_method named, struct outcome *denied);
 

@@ -331,19 +331,38 @@ static struct resolved_member *resolve_member(const struct jvm_request *request,
   return keep_member(&resolution, cache);
 }
 
+/* The object's classes, for questions about supertypes. False: the member is called on no object. */
+static bool fill_lineage(const struct jvm_request *request, const struct resolved_member *member,
+                         struct jvm_lineage *lineage)
+{
+  *lineage = (struct jvm_lineage){.thread = request->thread,
+                                  .arena = request->arena,
+                                  .method = member->method,
+                                  .named = member->named,
+                                  .runtime = member->runtime};
+  return member->action == MEMBER_CALL && member->runtime != NULL;
+}
+
 /* Asks the judge about the member. */
 static enum jp_status ask_about_member(const struct jvm_request *request,
                                        const struct resolved_member *member, const struct jvm_target *target,
                                        struct outcome *outcome)
 {
-  const struct jvm_lineage lineage = {.thread = request->thread,
-                                      .arena = request->arena,
-                                      .method = member->method,
-                                      .named = member->named,
-                                      .runtime = member->runtime};
-  bool has_lineage = member->action == MEMBER_CALL && member->runtime != NULL;
+  struct jvm_lineage lineage;
+  bool has_lineage = fill_lineage(request, member, &lineage);
   return jvm_judge_member(request, request->operation->kind, &target->facts, has_lineage ? &lineage : NULL,
                           outcome);
+}
+
+/* Called after the policy has allowed the member, so that its denial is reported first. */
+static enum jp_status ask_if_idempotent(const struct jvm_request *request, const struct jvm_target *target,
+                                        struct outcome *outcome)
+{
+  struct jvm_lineage lineage;
+  if (request->operation->kind == OP_GET)
+    return JP_OK;
+  bool has_lineage = fill_lineage(request, target->resolved, &lineage);
+  return jvm_judge_idempotent(request, &target->facts, has_lineage ? &lineage : NULL, outcome);
 }
 
 static enum jp_status status_of(const struct outcome *outcome)
@@ -423,7 +442,9 @@ enum jp_status jvm_resolve(const struct jvm_request *request, struct jvm_target 
   if (status == JP_OK && target->resolved->needs_own_thread && !is_own_thread(request, target))
     return judge_deny(request->judge, target->facts.named_class, target->facts.member, request->arena,
                       outcome);
-  if (status == JP_OK || !by_object)
+  if (status == JP_OK)
+    return request->operation->only_idempotent ? ask_if_idempotent(request, target, outcome) : JP_OK;
+  if (!by_object)
     return status;
   status = judge_operation(request->judge, request->operation, NULL, request->arena, outcome);
   return status == JP_OK ? JP_DENIED : status;

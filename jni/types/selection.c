@@ -490,22 +490,49 @@ static bool is_allowed_by(const struct supertype_search *search, struct jvm_clas
   return judge_enforces(search->judge, OP_CALL, found);
 }
 
-bool selection_find_supertype(const struct jvm_lineage *lineage, const struct judge *judge,
-                              const struct judged_member *member, struct judged_member *found)
+/* False: the member is not a public instance method, the object is not of the named class, or the classes of
+ * the object cannot be listed. */
+static bool begin_search(const struct jvm_lineage *lineage, const struct judge *judge,
+                         const struct judged_member *member, struct supertype_search *search)
 {
   if (member->kind != OP_MEMBER_METHOD || (member->modifiers & OP_ACC_PUBLIC) == 0 ||
       !jvm_class_is_assignable(lineage->thread, lineage->runtime, lineage->named))
     return false;
-  struct supertype_search search = {
+  *search = (struct supertype_search){
       .member = member,
       .lineage = lineage,
       .judge = judge,
       .walked = {.thread = lineage->thread, .arena = lineage->arena, .method = lineage->method}};
-  if (!walk_lineage(&search.walked, lineage->runtime)) {
-    (void)throwable_take(lineage->thread, NULL);
+  if (walk_lineage(&search->walked, lineage->runtime))
+    return true;
+  (void)throwable_take(lineage->thread, NULL);
+  return false;
+}
+
+bool selection_is_idempotent(const struct jvm_lineage *lineage, const struct judge *judge,
+                             const struct judged_member *member)
+{
+  struct supertype_search search;
+  struct selection own;
+  if (!begin_search(lineage, judge, member, &search) ||
+      !select_again(&search.walked, lineage->method, lineage->runtime, &own))
     return false;
+  for (size_t i = 0; i < count_lineage(&search.walked); i++) {
+    struct jvm_class *class = find_class(&search.walked, i);
+    struct jvm_method *method = find_public(class, lineage->method);
+    struct selection selected;
+    if (method != NULL && judge_is_idempotent(judge, class->element_name, member->member) &&
+        select_again(&search.walked, method, lineage->runtime, &selected) && runs_same_code(&own, &selected))
+      return true;
   }
-  if (!is_spared(&search))
+  return false;
+}
+
+bool selection_find_supertype(const struct jvm_lineage *lineage, const struct judge *judge,
+                              const struct judged_member *member, struct judged_member *found)
+{
+  struct supertype_search search;
+  if (!begin_search(lineage, judge, member, &search) || !is_spared(&search))
     return false;
   for (size_t i = 0; i < count_lineage(&search.walked); i++)
     if (is_allowed_by(&search, find_class(&search.walked, i), found))

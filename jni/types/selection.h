@@ -41,4 +41,9 @@ struct jvm_lineage {
 bool selection_find_supertype(const struct jvm_lineage *lineage, const struct judge *judge,
                               const struct judged_member *member, struct judged_member *found);
 
+/* True if the policy names the member's method idempotent on a class or interface of the object that declares it
+ * publicly with the same parameter types, and whose method runs the same code for the object. */
+bool selection_is_idempotent(const struct jvm_lineage *lineage, const struct judge *judge,
+                             const struct judged_member *member);
+
 #endif

@@ -132,6 +132,20 @@ enum jp_status judge_deny(const struct judge *judge, struct text class_name, str
   return JP_DENIED;
 }
 
+enum jp_status judge_deny_changing(struct text class_name, struct text member, struct arena *arena,
+                                   struct outcome *denied)
+{
+  struct text shown_class = arena_shorten(arena, class_name, OUTCOME_NAME_SHOWN);
+  struct text shown_member = arena_shorten(arena, member, OUTCOME_NAME_SHOWN);
+  outcome_fail(denied, arena, FAILURE_DENIED, NULL,
+               "RPC access denied: the request asks for idempotent members only (options.idempotent), and no "
+               "list names %.*s.%.*s; the peer's operator names it with --rpc-idempotent '%.*s.%.*s', or in "
+               "the list `idempotent` of the policy file",
+               TEXT_ARGS(shown_class), TEXT_ARGS(shown_member), TEXT_ARGS(shown_class),
+               TEXT_ARGS(shown_member));
+  return JP_DENIED;
+}
+
 static enum jp_status deny(const struct judge *judge, struct policy_verdict verdict, struct text class_name,
                            struct text member, struct arena *arena, struct outcome *denied)
 {

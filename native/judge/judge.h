@@ -147,6 +147,17 @@ enum jp_status judge_collection(const struct judge *judge, struct arena *arena,
 enum jp_status judge_deny(const struct judge *judge, struct text class_name, struct text member,
                           struct arena *arena, struct outcome *denied) JP_MUST_CHECK;
 
+/* True if the policy names the member idempotent. Says nothing about whether it may be called. */
+static inline bool judge_is_idempotent(const struct judge *judge, struct text class_name, struct text member)
+{
+  return policy_is_idempotent(judge->policy, class_name, member);
+}
+
+/* Makes the outcome of a request that is limited to idempotent members (op/operation.h) and means another
+ * member. Returns JP_DENIED. */
+enum jp_status judge_deny_changing(struct text class_name, struct text member, struct arena *arena,
+                                   struct outcome *denied) JP_MUST_CHECK;
+
 /* ---- a resolved member ---- */
 
 /* A kept verdict is one word. The upper bits have the policy's generation. The lower bits have three bits for

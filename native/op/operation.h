@@ -24,6 +24,7 @@ struct operation {
   bool longs_as_text;     /* the request asks for longs and Longs as text, if it is by_value */
   bool element_values;    /* the value of an array of objects is the list of their values or refs */
   bool returns_throwable; /* an error has the ref of what Java threw */
+  bool only_idempotent;   /* runs no member that the policy does not name idempotent; reads are allowed */
   bool element_types;     /* elements of lists in a result, and the elements of OP_FETCH, have their types */
   bool is_notification;   /* nobody reads the result */
   bool has_array_value_max;

@@ -504,6 +504,21 @@ void rpc_run_begin(struct rpc_run *run, const struct uuid *session, bool drops_r
   run->started = 0;
 }
 
+/* What no list of members can name: the operations of the peer itself. False: *outcome is the refusal. */
+static bool may_change_peer(const struct rpc_run *run, const struct operation *operation,
+                            struct outcome *outcome)
+{
+  const struct op_control_method *control =
+      operation->kind == OP_CONTROL ? &op_control_methods[operation->command] : NULL;
+  if (control == NULL ? operation->kind != OP_ASSEMBLE : control->is_safe)
+    return true;
+  outcome_fail(outcome, &run->runner->arena, FAILURE_DENIED, NULL,
+               "RPC access denied: the request asks for idempotent members only (options.idempotent), and "
+               "%.*s may change something",
+               TEXT_ARGS(control == NULL ? TEXT("jpeer.assemble") : control->name));
+  return false;
+}
+
 void rpc_run_operation(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   *outcome = (struct outcome){.kind = OUTCOME_VOID};
@@ -512,6 +527,8 @@ void rpc_run_operation(struct rpc_run *run, const struct operation *operation, s
     return;
   }
   run->is_framed = true;
+  if (operation->only_idempotent && !may_change_peer(run, operation, outcome))
+    return;
   if (operation->kind == OP_META)
     run_meta(run, operation, outcome);
   else if (operation->kind == OP_CONTROL)

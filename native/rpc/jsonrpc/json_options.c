@@ -145,6 +145,7 @@ static const struct option_row rows[] = {
      AT(base64_result),
      .word = TEXT("base64"),
      .wanted = "\"base64\""},
+    {.name = TEXT("idempotent"), .read = read_boolean, AT(only_idempotent)},
     {.name = TEXT("keep"), .read = read_negated, AT(is_unkept)},
     {.name = TEXT("loader"), .read = read_ref, AT(loader)},
     {.name = TEXT("longs"), .read = read_word, AT(longs_as_text), .word = TEXT("text"), .wanted = "\"text\""},
@@ -225,6 +226,7 @@ void rpc_request_options_apply(const struct rpc_request_options *options, struct
   operation->element_types = options->element_types;
   operation->returns_throwable = options->returns_throwable;
   operation->longs_as_text = options->longs_as_text;
+  operation->only_idempotent = options->only_idempotent;
   operation->has_array_value_max = options->has_array_value_max;
   operation->array_value_max = options->array_value_max;
 }

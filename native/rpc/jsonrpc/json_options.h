@@ -16,6 +16,7 @@ struct rpc_request_options {
   bool element_types;
   bool returns_throwable;
   bool longs_as_text;
+  bool only_idempotent;
   bool has_array_value_max;
   size_t array_value_max;      /* valid if has_array_value_max */
   struct text thread_affinity; /* data NULL: not given */
