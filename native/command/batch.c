@@ -399,6 +399,8 @@ static struct value *add_step(struct evaluator *ev, size_t at, struct jp_request
 {
   struct batch *batch = &ev->batch;
   static const struct jp_options with_throwables = {.size = sizeof with_throwables, .throwables = true};
+  static const struct jp_options read_only_with_throwables = {
+      .size = sizeof read_only_with_throwables, .throwables = true, .idempotent = true};
   char name[24];
   struct value *result = value_create(&ev->pool, VALUE_PENDING);
   struct value **pending = array_grow(batch->pending, batch->count, &batch->capacity, sizeof(struct value *));
@@ -417,7 +419,7 @@ static struct value *add_step(struct evaluator *ev, size_t at, struct jp_request
   result->at = at;
   result->is_field = request->operation == JP_GET;
   if (ev->guards > 0)
-    request->options = &with_throwables;
+    request->options = request->options == NULL ? &with_throwables : &read_only_with_throwables;
   if (ev->config.printed != NULL && !print_step(ev, at, result->step, request))
     return NULL;
   jp_chain_request(batch->chain, chain_name_step(result->step, name), request);
@@ -472,7 +474,8 @@ struct value *evaluator_make_entry(struct evaluator *ev, size_t at, struct value
                             .at = at,
                             .type = TEXT("java.util.AbstractMap$SimpleImmutableEntry"),
                             .values = value->items,
-                            .count = value->item_count};
+                            .count = value->item_count,
+                            .is_of_language = true};
   return value->kind == VALUE_ENTRY ? evaluator_invoke(ev, &call) : value;
 }
 
@@ -515,6 +518,7 @@ struct value *evaluator_invoke(struct evaluator *ev, const struct invocation *ca
   request.type = call->type.len == 0 ? NULL : keep_name(ev, call->type);
   request.args = args;
   request.arg_count = call->count;
+  request.options = call->is_of_language ? NULL : evaluator_options(ev);
   if (args == NULL) {
     free(operands);
     return is_ready ? evaluator_fail_memory(ev) : NULL;

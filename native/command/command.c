@@ -158,6 +158,11 @@ static const struct {
       .help = "keeps the variables for further commands with that name, until jpeer end NAME",
       .read = option_read_text,
       AT(session)}},
+    {EVALUATING | SHELL,
+     {.names = {"--read-only"},
+      .help = "refuses members that the peer's operator has not named idempotent; fields are read",
+      .read = option_read_switch,
+      AT(read_only)}},
     {SHELL,
      {.group = "Scripts",
       .names = {"-f"},
@@ -713,6 +718,7 @@ static struct evaluator *create_evaluator(struct command *command)
       .client = command->client,
       .timeout_ms = command->options.timeout_ms == 0 ? JP_FOREVER : (int)command->options.timeout_ms,
       .verbose = command->options.verbose,
+      .read_only = command->options.read_only,
       .interrupted = is_interrupted,
       .printed = command->options.print_request || command->options.curl ? &command->printed : NULL};
   return evaluator_create(&config);

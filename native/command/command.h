@@ -74,6 +74,7 @@ struct command_options {
   bool verbose;
   bool time;
   bool inherited;
+  bool read_only;
   bool jvms;
   bool help;
 };

@@ -186,6 +186,12 @@ bool evaluator_resolve(struct evaluator *ev, struct text source, struct value **
   return run_source(ev, source, true, value, failure);
 }
 
+const struct jp_options *evaluator_options(const struct evaluator *ev)
+{
+  static const struct jp_options read_only = {.size = sizeof read_only, .idempotent = true};
+  return ev->config.read_only ? &read_only : NULL;
+}
+
 static bool call_by_name(struct evaluator *ev, struct text name, const struct jp_argument *args, size_t count,
                          struct jp_answer **answer)
 {
@@ -200,6 +206,7 @@ static bool call_by_name(struct evaluator *ev, struct text name, const struct jp
                                   : jp_build_class_method_call(type.data, member.data, args, count);
   if (member.data == NULL)
     return evaluator_fail_memory(ev) != NULL;
+  request.options = evaluator_options(ev);
   ev->is_at_end = true;
   if (ev->config.printed != NULL)
     return evaluator_print_request(ev, &request);

@@ -16,6 +16,7 @@ struct evaluator_config {
   struct jp_client *client;
   int timeout_ms; /* of each round trip; JP_FOREVER */
   bool verbose;   /* reports have all frames */
+  bool read_only; /* the requests of programs have options.idempotent */
   bool (*interrupted)(
       void *context); /* ends a loop, as that of jp_client_config ends a wait; NULL: nothing does */
   /* Requests are appended to it as JSON, and not sent: the first one that would be ends the run with FAILURE_PRINTED.
@@ -83,6 +84,9 @@ bool evaluator_call(struct evaluator *evaluator, struct text name, const struct 
 /* Sends any request. The caller frees *answer. */
 bool evaluator_request(struct evaluator *evaluator, const struct jp_request *request,
                        struct jp_answer **answer, const struct failure **failure);
+
+/* The options of a request that a program means, other than of one that shows a value. NULL: none. */
+const struct jp_options *evaluator_options(const struct evaluator *evaluator);
 
 /* Why the last request failed, until the next run or request; its kind is FAILURE_NONE if it did not. */
 const struct failure *evaluator_failure(const struct evaluator *evaluator);

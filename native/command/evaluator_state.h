@@ -98,6 +98,8 @@ struct invocation {
   struct value *receiver; /* NULL: none */
   struct value **values;  /* the arguments; in an array of the caller's */
   size_t count;
+  bool
+      is_of_language; /* makes what the language itself needs an object for: a List, a Map, what was thrown */
 };
 
 /* ---- batch.c ---- */

@@ -1,20 +1,25 @@
 #include "command/fetch.h"
 
 void fetch_begin(struct fetch *fetch, struct evaluator *evaluator, const struct value *object,
-                 enum fetch_form form)
+                 enum fetch_form form, enum fetch_reader reader)
 {
-  *fetch =
-      (struct fetch){.evaluator = evaluator, .object = object, .form = form, .at = jp_ref_keep(object->ref)};
+  *fetch = (struct fetch){.evaluator = evaluator,
+                          .object = object,
+                          .form = form,
+                          .reader = reader,
+                          .at = jp_ref_keep(object->ref)};
 }
 
 bool fetch_page(struct fetch *fetch, size_t most, const struct failure **failure)
 {
-  static const struct jp_options with_types = {
-      .size = sizeof with_types, .types = true, .longs_as_text = true};
+  const struct jp_options *wanted =
+      fetch->reader == FETCH_FOR_PROGRAM ? evaluator_options(fetch->evaluator) : NULL;
+  struct jp_options options = wanted != NULL ? *wanted : (struct jp_options){.size = sizeof options};
+  options.types = options.longs_as_text = fetch->form == FETCH_TYPED;
   const bool is_array = value_is_array(fetch->object);
   struct jp_request request =
       jp_build_fetch(jp_object(fetch->at), (int64_t)most, is_array ? (int64_t)fetch->count : 0);
-  request.options = fetch->form == FETCH_TYPED ? &with_types : NULL;
+  request.options = &options;
   jp_answer_free(fetch->answer);
   fetch->answer = NULL;
   if (!evaluator_request(fetch->evaluator, &request, &fetch->answer, failure))

@@ -96,7 +96,7 @@ static bool append_elements(struct command *command, const struct value *object,
   const struct failure *failure;
   struct value_pool pool = {0};
   struct jp_json item;
-  fetch_begin(&fetch, command->evaluator, object, FETCH_TYPED);
+  fetch_begin(&fetch, command->evaluator, object, FETCH_TYPED, FETCH_TO_SHOW);
   bool is_good = fetch_page(&fetch, most, &failure);
   struct value *list = is_good ? value_create(&pool, shape == SHAPE_MAP ? VALUE_MAP : VALUE_LIST) : NULL;
   is_good = list != NULL;
@@ -225,7 +225,7 @@ static bool append_json_elements(struct command *command, const struct value *ob
   struct progress progress = {0};
   size_t count = 0;
   bool is_good = true;
-  fetch_begin(&fetch, command->evaluator, object, FETCH_PLAIN);
+  fetch_begin(&fetch, command->evaluator, object, FETCH_PLAIN, FETCH_TO_SHOW);
   buffer_append_char(out, shape == SHAPE_MAP ? '{' : '[');
   while (is_good && !fetch.is_done) {
     command_show_progress(&progress, fetch.count);

@@ -13,7 +13,8 @@ struct value *evaluator_make_collection(struct evaluator *ev, size_t at, struct 
                             .type = value->kind == VALUE_LIST ? TEXT("java.util.ArrayList")
                                                               : TEXT("java.util.LinkedHashMap"),
                             .values = &value,
-                            .count = value->item_count > 0 ? 1 : 0};
+                            .count = value->item_count > 0 ? 1 : 0,
+                            .is_of_language = true};
   return evaluator_invoke(ev, &call);
 }
 
@@ -253,7 +254,7 @@ static enum flow loop_object(struct evaluator *ev, const struct node *node, stru
   struct fetch fetch;
   const struct failure *failure;
   enum flow flow = FLOW_NEXT;
-  fetch_begin(&fetch, ev, object, FETCH_TYPED);
+  fetch_begin(&fetch, ev, object, FETCH_TYPED, FETCH_FOR_PROGRAM);
   while (goes_on(flow) && !fetch.is_done) {
     if (!evaluator_flush(ev)) {
       flow = FLOW_FAIL;
@@ -395,7 +396,8 @@ static struct value *take_thrown(struct evaluator *ev, size_t at)
   struct text type = arena_text(&ev->names, text_of(failure->type));
   if (message == NULL || type.data == NULL)
     return evaluator_fail_memory(ev);
-  struct invocation call = {.operation = JP_NEW, .at = at, .type = type, .values = &message, .count = 1};
+  struct invocation call = {
+      .operation = JP_NEW, .at = at, .type = type, .values = &message, .count = 1, .is_of_language = true};
   struct value *made = type.len == 0 ? NULL : evaluator_invoke(ev, &call);
   if (made != NULL && evaluator_flush(ev))
     return made;

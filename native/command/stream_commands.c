@@ -89,7 +89,7 @@ int command_print_elements(struct command *command, struct value *object)
   size_t page = 1;
   bool is_written = true;
   int code = COMMAND_GOOD;
-  fetch_begin(&fetch, command->evaluator, object, is_plain ? FETCH_PLAIN : FETCH_TYPED);
+  fetch_begin(&fetch, command->evaluator, object, is_plain ? FETCH_PLAIN : FETCH_TYPED, FETCH_FOR_PROGRAM);
   while (code == COMMAND_GOOD && !fetch.is_done && is_written) {
     const struct failure *failure;
     int64_t begin_ms = clock_now_ms();

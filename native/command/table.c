@@ -227,7 +227,7 @@ static bool fill_from_beans(struct command *command, struct table *table, const 
   struct accessor accessors[COLUMNS_MAX];
   struct jp_json item;
   struct text type = TEXT_ABSENT;
-  fetch_begin(&fetch, command->evaluator, object, FETCH_TYPED);
+  fetch_begin(&fetch, command->evaluator, object, FETCH_TYPED, FETCH_TO_SHOW);
   bool is_one = fetch_rows(command, table, &fetch);
   for (struct jp_json_cursor cursor = jp_json_enter(fetch.elements); jp_json_next(&cursor, NULL, &item);) {
     struct text other =
@@ -290,6 +290,7 @@ static bool fill_from_result_set(struct command *command, struct table *table, c
                                                                  jp_object(set->ref), JP_NO_ARGUMENTS)
                                  : jp_build_instance_method_call("java.sql.ResultSet", "getString",
                                                                  jp_object(set->ref), &numbers[i - 1], 1);
+        requests[count].options = evaluator_options(command->evaluator); /* next moves the set's cursor */
         cells[count] = value_create(&pool, VALUE_VOID);
         is_good &= cells[count++] != NULL;
       }
@@ -446,7 +447,7 @@ static bool fill_table(struct command *command, struct table *table, const struc
     return (*is_table = fill_from_result_set(command, table, object));
   if (!truths[0] && !(truths[1] && command->options.table))
     return true;
-  fetch_begin(&fetch, command->evaluator, object, FETCH_PLAIN);
+  fetch_begin(&fetch, command->evaluator, object, FETCH_PLAIN, FETCH_TO_SHOW);
   bool is_good = fetch_rows(command, table, &fetch);
   const struct jp_json first =
       is_good ? jp_json_at(fetch.elements, 0) : (struct jp_json){.kind = JP_JSON_ABSENT};

@@ -334,6 +334,29 @@ class Output(CommandCase):
                                peer=peer)
         self.assert_fails_with(3, "method: \"<init>\", action: ALLOW}", "call", "new ArrayList()", peer=peer)
 
+    def test_read_only_runs_what_the_operator_has_named(self):
+        peer = self.start("--rpc-idempotent", "java.lang.Math.max,java.util.List.size,java.util.Collection.iterator,"
+                          "java.util.Iterator.*next")
+        one = "x = [7]; "
+        for name, words, wanted in (
+                ("call", ["Math.max(3, 5)"], "5"), ("call", ["java.lang.Math.max", "3", "5"], "5"),
+                ("call", ["Integer.MAX_VALUE"], "2147483647"), ("call", [one + "x.size()"], "1"),
+                ("call", [one + "x"], "$1 java.util.ArrayList (1) [7]"), ("each", [one + "x"], "7"),
+                ("shell", ["-e", one + "for (y : x) z = y; z"], "7"),
+                ("shell", ["-e", "try { System.gc() } catch (e) x = 5; x"], "5"),
+        ):
+            with self.subTest(name, words=words):
+                self.assert_prints(wanted + "\n", name, "--read-only", *words, peer=peer)
+        for name, words, member in (
+                ("call", ["System.gc()"], "java.lang.System.gc"), ("call", ["java.lang.System.exit", "1"], "java.lang.System.exit"),
+                ("call", ["new Object()"], "java.lang.Object.<init>"), ("call", [one + "x.clear()"], "java.util.ArrayList.clear"),
+                ("each", ["Stream.of(1)"], "java.util.stream.Stream.of"), ("describe", ["System.getenv()"], "java.lang.System.getenv"),
+                ("shell", ["-e", "System.gc()"], "java.lang.System.gc"),
+        ):
+            with self.subTest(name, words=words):
+                self.assert_fails_with(3, f"names it with --rpc-idempotent '{member}'", name, "--read-only", *words, peer=peer)
+        self.assertIn('"options":{"idempotent":true}', self.command("call", "--read-only", "--print-request", "Math.max(3, 5)").stdout)
+
     def test_exit_statuses_by_command(self):
         here = self.peer.address("ws")
         denied = self.start_with(allow("java.lang.Math")).address("ws")

@@ -238,7 +238,7 @@ static void fill_options(struct binary_writer *writer, struct colfer_exec_messag
   if (options == NULL)
     return;
   if (options->loader.kind != JP_ARGUMENT_NONE || options->base64 || options->array_value_max != 0 ||
-      options->elements || options->longs_as_text || options->within != NULL)
+      options->elements || options->longs_as_text || options->within != NULL || options->idempotent)
     fail_writer(writer, JP_CLIENT_UNSUPPORTED, "binary messages have no options but thread_affinity");
   if (options->thread_affinity != NULL)
     exec->thread_affinity = read_name(writer, options->thread_affinity, "thread_affinity is empty");

@@ -284,9 +284,10 @@ static struct text within_of(const struct jp_options *options, const struct mess
 static bool has_options(const struct jp_options *options, const struct message_json *how)
 {
   return how->is_dropped || within_of(options, how).len > 0 ||
-         (options != NULL && (options->loader.kind != JP_ARGUMENT_NONE || options->base64 ||
-                              options->array_value_max != 0 || options->elements || options->longs_as_text ||
-                              options->types || options->throwables || options->thread_affinity != NULL));
+         (options != NULL &&
+          (options->loader.kind != JP_ARGUMENT_NONE || options->base64 || options->array_value_max != 0 ||
+           options->elements || options->longs_as_text || options->types || options->throwables ||
+           options->idempotent || options->thread_affinity != NULL));
 }
 
 static void write_given_options(struct argument_writer *writer, const struct jp_options *options,
@@ -318,6 +319,10 @@ static void write_given_options(struct argument_writer *writer, const struct jp_
   }
   if (options->throwables) {
     begin_member(members, MEMBER("throwables"));
+    BUFFER_LITERAL(writer->out, "true");
+  }
+  if (options->idempotent) {
+    begin_member(members, MEMBER("idempotent"));
     BUFFER_LITERAL(writer->out, "true");
   }
   if (options->thread_affinity != NULL) {

@@ -346,6 +346,8 @@ struct jp_options {
   /* jp_callback_id of a call: the request runs on the Java thread that waits for the answer to that call.
    * NULL: the call whose function makes the request, if there is one; "": no call. */
   const char *within;
+  /* Refused (-32001) if the peer's operator has not named the member idempotent; fields are read */
+  bool idempotent;
 };
 
 /* One request; make one with the functions below. It borrows its texts, arguments and options. The order of

@@ -61,13 +61,17 @@ UNIT_TEST(writes_options)
                                  .types = true,
                                  .throwables = true,
                                  .thread_affinity = "FX",
-                                 .within = "cb-17"};
+                                 .within = "cb-17",
+                                 .idempotent = true};
   const struct jp_options none = {.size = sizeof none};
   expect(jp_with_options(jp_build_ping(), &none), "\"method\":\"control\",\"params\":{\"method\":\"ping\"}");
   expect(jp_with_options(jp_build_ping(), &all),
          "\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{\"loader\":4,\"encoding\":"
          "\"base64\",\"array_value_max\":5000,\"elements\":true,\"longs\":\"text\",\"types\":true,"
-         "\"throwables\":true,\"threadAffinity\":\"FX\",\"within\":\"cb-17\"}");
+         "\"throwables\":true,\"idempotent\":true,\"threadAffinity\":\"FX\",\"within\":\"cb-17\"}");
+  const struct jp_options idempotent = {.size = sizeof idempotent, .idempotent = true};
+  expect(jp_with_options(jp_build_ping(), &idempotent),
+         "\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{\"idempotent\":true}");
   const struct jp_options throwables = {.size = sizeof throwables, .throwables = true};
   const struct jp_options types = {.size = sizeof types, .types = true};
   expect(jp_build_list_names("a\".", 5),
