@@ -5,7 +5,7 @@
 #include "cli/subcommands.h"
 #include "policy/explain.h"
 #include "policy/lint.h"
-#include "policy/suggest.h"
+#include "policy/suggested_rules.h"
 #include "policy/vocabulary.h"
 #include "json/reader.h"
 

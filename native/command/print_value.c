@@ -1,6 +1,6 @@
 /* Prints results: a value as its text, an object as its class, size and first elements, or as JSON. */
 #include "command/command.h"
-#include "command/fetch.h"
+#include "command/element_pages.h"
 #include "command/table.h"
 
 #include "json/writer.h"

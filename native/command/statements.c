@@ -1,6 +1,6 @@
 /* Statements. */
+#include "command/element_pages.h"
 #include "command/evaluator_state.h"
-#include "command/fetch.h"
 
 enum { PAGE = 1000 };
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "client/transports/transport.h"
-#include "command/fetch.h"
+#include "command/element_pages.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 #include "command/table.h"
 
 #include "base/array.h"
-#include "command/fetch.h"
+#include "command/element_pages.h"
 
 #include <stdlib.h>
 

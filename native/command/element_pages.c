@@ -1,4 +1,4 @@
-#include "command/fetch.h"
+#include "command/element_pages.h"
 
 void fetch_begin(struct fetch *fetch, struct evaluator *evaluator, const struct value *object,
                  enum fetch_form form, enum fetch_reader reader)

@@ -1,4 +1,4 @@
-#include "policy/suggest.h"
+#include "policy/suggested_rules.h"
 
 #include "base/arena.h"
 #include "base/array.h"

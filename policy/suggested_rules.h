@@ -1,5 +1,5 @@
-#ifndef JPEER_POLICY_SUGGEST_H
-#define JPEER_POLICY_SUGGEST_H
+#ifndef JPEER_POLICY_SUGGESTED_RULES_H
+#define JPEER_POLICY_SUGGESTED_RULES_H
 /*
  * Makes a policy file that allows the members that clients have used, and nothing else (docs/policy.md, "Learning a
  * policy"). `jpeer policy suggest` prints it. One thread.

@@ -1,5 +1,5 @@
-#ifndef JPEER_COMMAND_FETCH_H
-#define JPEER_COMMAND_FETCH_H
+#ifndef JPEER_COMMAND_ELEMENT_PAGES_H
+#define JPEER_COMMAND_ELEMENT_PAGES_H
 /*
  * Reads the elements of an object in pages: of a collection, a map, an array, an iterator or a stream.
  *
