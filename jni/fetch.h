@@ -17,6 +17,13 @@
 void jvm_fetch(const struct jvm_request *request, struct outcome *outcome);
 
 /*
+ * Runs an OP_COLUMNS, on the same thread and with the same checks as jvm_fetch. *outcome becomes a map: `rows`,
+ * `done`, `columns` and, unless done, the `ref` for the next call. Rows that were read, but are not in the
+ * outcome, are kept in the session.
+ */
+void jvm_columns(const struct jvm_request *request, struct outcome *outcome);
+
+/*
  * Runs an OP_ASSEMBLE, on the same thread and with the same checks as jvm_fetch: begins an array of
  * primitives, a String, a List or a Map, or adds a piece to such an object. The piece is converted and judged
  * like an argument. *outcome becomes a map with the `ref`. The first use of the object completes it

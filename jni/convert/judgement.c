@@ -136,6 +136,28 @@ bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, 
          jvm_judge_idempotent(request, &call.member, &call.lineage, denied) == JP_OK;
 }
 
+bool jvm_judge_field(const struct jvm_request *request, struct jvm_class *class, jclass declaring,
+                     struct named_method named, struct outcome *denied)
+{
+  struct jvm_class *owner = jvm_class_of(request->thread, declaring);
+  const struct member_table *table = owner == NULL ? NULL : member_table_of(request->thread, owner);
+  for (size_t i = 0; table != NULL && i < table->field_count; i++) {
+    const struct jvm_field *field = &table->fields[i];
+    if (strcmp(field->raw_name, named.name) != 0 || strcmp(field->raw_descriptor, named.descriptor) != 0)
+      continue;
+    uint64_t verdicts[JUDGE_VERDICTS] = {0};
+    const struct judged_member member = {.kind = OP_MEMBER_FIELD,
+                                         .modifiers = field->modifiers,
+                                         .named_class = class->element_name,
+                                         .declaring_class = owner->name,
+                                         .runtime_class = class->element_name,
+                                         .member = field->name,
+                                         .verdicts = verdicts};
+    return judge_member(request->judge, OP_GET, &member, request->arena, denied) == JP_OK;
+  }
+  return fail_judging(request, denied);
+}
+
 bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_class *class,
                         struct outcome *denied)
 {

@@ -29,7 +29,7 @@ enum jp_status jvm_judge_idempotent(const struct jvm_request *request, const str
 
 /* ---- members that are not named by an operation ---- */
 
-/* A method's name and descriptor, as in class files. */
+/* The name and descriptor of a method or field, as in class files. */
 struct named_method {
   const char *name;
   const char *descriptor;
@@ -39,6 +39,10 @@ struct named_method {
  * the named class. An operation that is limited to idempotent members needs a member that is named so. */
 bool jvm_judge_call(const struct jvm_request *request, struct jvm_class *class, jclass declaring,
                     struct named_method named, struct outcome *denied);
+
+/* The same for reading the field of this name, which `declaring` declares. */
+bool jvm_judge_field(const struct jvm_request *request, struct jvm_class *class, jclass declaring,
+                     struct named_method named, struct outcome *denied);
 
 /* Asks the judge about reading elements of an array of the class. */
 bool jvm_judge_elements(const struct jvm_request *request, const struct jvm_class *class,

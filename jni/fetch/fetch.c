@@ -378,6 +378,10 @@ static jobject find_cursor(struct fetch *fetch)
   if (cursor == NULL)
     outcome_fail(fetch->outcome, fetch->request->arena, FAILURE_SERVER, NULL,
                  "the object with objRef %u was deleted during the request", fetch->ref);
+  else if (!(*env)->IsInstanceOf(env, cursor, find_jvm(fetch)->cursor_class)) {
+    (void)fail_fetch(fetch, FAILURE_SERVER, "jpeer.columns is reading this object");
+    return NULL;
+  }
   return cursor;
 }
 

@@ -43,6 +43,38 @@ struct jvm_callback_ids {
   jclass released_class;
 };
 
+/* Classes of jpeer.peer that read rows for jpeer.columns (jni/fetch/columns.c), and their members. */
+struct jvm_columns_ids {
+  jclass column_class;
+  jclass step_class;
+  jclass path_class;
+  jclass bad_columns_class;
+  jclass rows_class;
+  jclass object_rows_class;
+  jclass result_set_rows_class;
+  jclass pages_class;
+  jmethodID pages_open;
+  jmethodID pages_new;
+  jmethodID pages_begin;
+  jmethodID pages_end;
+  jmethodID pages_take;
+  jmethodID pages_cut;
+  jmethodID pages_finish;
+  jfieldID pages_columns;
+  jfieldID pages_rows;
+  jfieldID pages_room;
+  jfieldID pages_is_done;
+  jfieldID column_name;
+  jfieldID column_is_nullable;
+  jfieldID column_scale;
+  jfieldID column_has_nulls;
+  jfieldID column_nulls;
+  jfieldID column_numbers;
+  jfieldID column_objects;
+  jfieldID column_offsets;
+  jfieldID column_bytes;
+};
+
 /* One per process. Written before hooks.started and never afterwards, except `classes` with
  * `known_class_name`, and `has_stopped`. */
 struct jvm {
@@ -76,6 +108,7 @@ struct jvm {
   jclass task_class;
   jmethodID task_new;
   struct jvm_callback_ids callback;
+  struct jvm_columns_ids columns;
   const struct jvm_callback_hooks *callback_hooks; /* NULL: no client can be called */
   jmethodID thread_new;
   jfieldID thread_is_changed;

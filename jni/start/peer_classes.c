@@ -1,6 +1,7 @@
 #include "jni/start/peer_classes.h"
 
 #include "jni/callbacks/proxy_calls.h"
+#include "jni/fetch/columns.h"
 #include "jni/runtime/peer_threads.h"
 #include "jni/runtime/tasks.h"
 
@@ -101,6 +102,14 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
       {"jpeer/peer/Traces", &jvm->traces_class},
       {"jpeer/peer/ModulePackages", &jvm->packages_class},
       {"jpeer/peer/Cursor", &jvm->cursor_class},
+      {"jpeer/peer/Column", &jvm->columns.column_class},
+      {"jpeer/peer/ColumnStep", &jvm->columns.step_class},
+      {"jpeer/peer/ColumnPath", &jvm->columns.path_class},
+      {"jpeer/peer/BadColumns", &jvm->columns.bad_columns_class},
+      {"jpeer/peer/Rows", &jvm->columns.rows_class},
+      {"jpeer/peer/ObjectRows", &jvm->columns.object_rows_class},
+      {"jpeer/peer/ResultSetRows", &jvm->columns.result_set_rows_class},
+      {"jpeer/peer/ColumnPages", &jvm->columns.pages_class},
       {"jpeer/peer/Callback", &jvm->callback.callback_class},
       {"jpeer/peer/CallbackKind", &jvm->callback.kind_class},
       {"jpeer/peer/CallbackException", &jvm->callback.exception_class},
@@ -118,7 +127,7 @@ static bool define_all(JNIEnv *env, struct jvm *jvm)
 enum jp_status jvm_peer_classes_define(struct jvm *jvm, JNIEnv *env, struct jp_error *error)
 {
   if (!define_all(env, jvm) || !bind_thread_classes(env, jvm) || !bind_cursor_class(env, jvm) ||
-      !bind_helpers(env, jvm) || !callback_natives_bind(env, jvm)) {
+      !bind_helpers(env, jvm) || !callback_natives_bind(env, jvm) || !columns_natives_bind(env, jvm)) {
     (*env)->ExceptionClear(env);
     return jp_fail(error, JP_INTERNAL, "this JVM does not accept the peer's own classes");
   }

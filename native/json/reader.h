@@ -179,7 +179,7 @@ size_t json_unescaped_string_at(struct text t);
 
 /* ---- members by name ---- */
 
-enum { JSON_MEMBERS_MAX = 14 };
+enum { JSON_MEMBERS_MAX = 16 };
 
 struct json_members {
   bool has[JSON_MEMBERS_MAX];

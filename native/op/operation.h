@@ -13,7 +13,18 @@ enum op_meta_service {
   OP_META_NAMES    /* list_names */
 };
 
-enum op_kind { OP_NEW, OP_CALL, OP_GET, OP_PUT, OP_CONTROL, OP_META, OP_FETCH, OP_DESCRIBE, OP_ASSEMBLE };
+enum op_kind {
+  OP_NEW,
+  OP_CALL,
+  OP_GET,
+  OP_PUT,
+  OP_CONTROL,
+  OP_META,
+  OP_FETCH,
+  OP_DESCRIBE,
+  OP_ASSEMBLE,
+  OP_COLUMNS
+};
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
 
@@ -90,6 +101,19 @@ struct operation {
       /* The codec's upper bound for the bytes of a value's text. */
       size_t (*text_length)(const struct op_value *value);
     } fetch;
+
+    /* OP_COLUMNS: the next rows of the object `instance`, as columns */
+    struct {
+      size_t max;
+      size_t from;        /* of an array: the row to begin at */
+      struct text *paths; /* which columns, if has_paths */
+      size_t path_count;
+      bool has_paths;
+      size_t cells_max; /* the most values of an answer */
+      size_t room;      /* as of OP_FETCH */
+      size_t room_max;
+      size_t (*text_length)(const struct op_value *value);
+    } columns;
 
     /* OP_DESCRIBE: if true, the peer calls no method of the object */
     bool members_only;

@@ -149,6 +149,8 @@ static void write_name(const struct rpc_call_watch *watch, char *name, size_t si
     member = TEXT("jpeer.describe");
   else if (operation->kind == OP_ASSEMBLE)
     member = TEXT("jpeer.assemble");
+  else if (operation->kind == OP_COLUMNS)
+    member = TEXT("jpeer.columns");
   size_t length = text_escape(cut_text(class_name), "", "", name, size);
   if (member.data == NULL || length + 1 >= size)
     return;

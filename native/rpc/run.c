@@ -232,6 +232,10 @@ static void execute_operation(struct rpc_run *run, struct outcome *outcome)
     jvm_fetch(request, outcome);
     return;
   }
+  if (request->operation->kind == OP_COLUMNS) {
+    jvm_columns(request, outcome);
+    return;
+  }
   if (request->operation->kind == OP_ASSEMBLE) {
     jvm_assemble(request, outcome);
     return;

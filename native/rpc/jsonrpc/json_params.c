@@ -49,7 +49,7 @@ void rpc_hint_param(struct json_value params, enum rpc_param missing, struct are
 
 /* ---- shared by the decoders ---- */
 
-enum { FETCHED = 1000 /* elements, if the request does not give a number */ };
+enum { FETCHED = 1000, ROWS = 10000 /* elements and rows, if the request does not give a number */ };
 
 struct params_reader {
   bool coerces; /* JSON-RPC 1.1, 6.6.1 */
@@ -768,6 +768,46 @@ static enum jp_status read_fetch(struct params_reader *reader)
   return status == JP_OK ? read_encoding(reader) : status;
 }
 
+static enum jp_status read_paths(struct params_reader *reader)
+{
+  struct json_value json = reader->members.value[RPC_PARAM_COLUMNS];
+  if (!reader->members.has[RPC_PARAM_COLUMNS] || json.kind == JSON_KIND_NULL)
+    return JP_OK;
+  if (json.kind != JSON_KIND_ARRAY)
+    return fail_kind(reader, RPC_PARAM_COLUMNS, "an array of strings");
+  size_t count = json_count(json);
+  struct text *paths = arena_alloc(reader->arena, count * sizeof *paths);
+  if (paths == NULL)
+    return outcome_fail_memory(reader->outcome);
+  struct json_cursor cursor = json_enter(json);
+  struct json_value element;
+  for (size_t i = 0; i < count && json_next_element(&cursor, &element); i++) {
+    if (element.kind != JSON_KIND_STRING)
+      return fail_params(reader, "'columns' must be an array of strings");
+    paths[i] = json_read_string(element, reader->arena);
+    if (paths[i].data == NULL)
+      return outcome_fail_memory(reader->outcome);
+  }
+  reader->operation->columns.paths = paths;
+  reader->operation->columns.path_count = count;
+  reader->operation->columns.has_paths = true;
+  return JP_OK;
+}
+
+static enum jp_status read_columns(struct params_reader *reader)
+{
+  struct operation *operation = reader->operation;
+  operation->columns.max = ROWS;
+  operation->columns.text_length = rpc_value_length;
+  operation->columns.cells_max = reader->rules->values_max == 0 ? RPC_VALUES_MAX : reader->rules->values_max;
+  enum jp_status status = read_object(reader);
+  if (status == JP_OK)
+    status = read_count(reader, RPC_PARAM_MAX, 1, &operation->columns.max);
+  if (status == JP_OK)
+    status = read_count(reader, RPC_PARAM_FROM, 0, &operation->columns.from);
+  return status == JP_OK ? read_paths(reader) : status;
+}
+
 /* Reads an object, or the name of a class. */
 static enum jp_status read_describe(struct params_reader *reader)
 {
@@ -809,6 +849,7 @@ static enum jp_status (*const readers[])(struct params_reader *reader) = {
     [OP_CALL] = read_call,   [OP_NEW] = read_new,           [OP_GET] = read_get,
     [OP_PUT] = read_put,     [OP_CONTROL] = read_control,   [OP_META] = read_meta,
     [OP_FETCH] = read_fetch, [OP_DESCRIBE] = read_describe, [OP_ASSEMBLE] = read_assemble,
+    [OP_COLUMNS] = read_columns,
 };
 
 static enum jp_status fail_unsafe(struct params_reader *reader, struct text what)

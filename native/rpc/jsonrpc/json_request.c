@@ -77,7 +77,10 @@ static void suggest_names(const struct serving *serving, const struct operation 
 
 /* ---- the operation of a request ---- */
 
-enum { ANSWER_FRAME = 128 /* bytes of an answer to jpeer.fetch, except its elements and the request's id */ };
+enum {
+  ANSWER_FRAME =
+      128 /* bytes of an answer to jpeer.fetch or jpeer.columns, except its elements and the request's id */
+};
 
 /* The maximal bytes of the answer to the message. */
 static size_t answer_max(const struct serving *serving)
@@ -212,12 +215,15 @@ static void run_operation(struct serving *serving, const struct operation *opera
  * could use its object. */
 static bool refuse_unkept(struct serving *serving, const struct operation *operation, struct outcome *outcome)
 {
-  bool is_fetch = operation->kind == OP_FETCH;
-  if ((!is_fetch && operation->kind != OP_ASSEMBLE) || !serving_is_unkept(serving))
+  const char *why =
+      operation->kind == OP_FETCH ? "jpeer.fetch takes no 'keep': false, because its elements would be lost"
+      : operation->kind == OP_COLUMNS ? "jpeer.columns takes no 'keep': false, because its rows would be lost"
+      : operation->kind == OP_ASSEMBLE
+          ? "jpeer.assemble takes no 'keep': false, because the pieces would be lost"
+          : NULL;
+  if (why == NULL || !serving_is_unkept(serving))
     return false;
-  outcome_fail(outcome, &serving->run.runner->arena, FAILURE_INVALID_PARAMS, NULL,
-               is_fetch ? "jpeer.fetch takes no 'keep': false, because its elements would be lost"
-                        : "jpeer.assemble takes no 'keep': false, because the pieces would be lost");
+  outcome_fail(outcome, &serving->run.runner->arena, FAILURE_INVALID_PARAMS, NULL, "%s", why);
   return true;
 }
 
@@ -245,13 +251,20 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
     return;
   }
   operation.lists_loaders = true;
-  if (operation.kind == OP_FETCH) {
+  if (operation.kind == OP_FETCH || operation.kind == OP_COLUMNS) {
     /* The elements may be as long as the limit of the whole answer allows. */
     size_t max = answer_max(serving);
     size_t written = serving->out->len - serving->start;
     size_t frame = ANSWER_FRAME + serving->request->id.len;
-    operation.fetch.room_max = max > frame ? max - frame : 0;
-    operation.fetch.room = operation.fetch.room_max > written ? operation.fetch.room_max - written : 0;
+    size_t room_max = max > frame ? max - frame : 0;
+    size_t room = room_max > written ? room_max - written : 0;
+    if (operation.kind == OP_FETCH) {
+      operation.fetch.room_max = room_max;
+      operation.fetch.room = room;
+    } else {
+      operation.columns.room_max = room_max;
+      operation.columns.room = room;
+    }
   }
   operation.is_notification = serving->request->is_notification;
   if (serving->request->has_options) {

@@ -17,6 +17,7 @@ const struct text rpc_param_names[RPC_PARAMS] = {
     [RPC_PARAM_FROM] = TEXT("from"),
     [RPC_PARAM_MEMBERS_ONLY] = TEXT("members_only"),
     [RPC_PARAM_REF] = TEXT("ref"),
+    [RPC_PARAM_COLUMNS] = TEXT("columns"),
 };
 
 #define REQUIRED .required = true
@@ -116,6 +117,24 @@ const struct rpc_procedure rpc_procedures[] = {
                  .wants = RPC_WANTS_TEXT,
                  .by_name_only = true,
                  .summary = "base64: bytes, and elements of an array of primitives, come as one text"}},
+     .param_count = 4,
+     .returns = RPC_WANTS_OBJECT},
+    {.name = TEXT("jpeer.columns"),
+     .op = OP_COLUMNS,
+     .is_own = true,
+     .summary =
+         "Returns the next rows of a ResultSet, an iterator, a stream, an object with an iterator or an "
+         "array, as columns in the layout of Apache Arrow",
+     .params = {OBJECT,
+                {.param = RPC_PARAM_MAX,
+                 .wants = RPC_WANTS_NUMBER,
+                 .summary = "The most rows; 10000 if left out"},
+                {.param = RPC_PARAM_COLUMNS,
+                 .wants = RPC_WANTS_LIST,
+                 .summary = "The columns of a ResultSet, or the paths in the elements; all if left out"},
+                {.param = RPC_PARAM_FROM,
+                 .wants = RPC_WANTS_NUMBER,
+                 .summary = "Of an array, the index to begin at; 0 if left out"}},
      .param_count = 4,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("jpeer.describe"),

@@ -475,6 +475,11 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome)
                  request->operation->instance);
 }
 
+void jvm_columns(const struct jvm_request *request, struct outcome *outcome)
+{
+  jvm_fetch(request, outcome);
+}
+
 void jvm_assemble(const struct jvm_request *request, struct outcome *outcome)
 {
   jvm_fetch(request, outcome);
