@@ -30,13 +30,14 @@ from .exceptions import (
 from .objects import OPTIONALS, JavaObject, Wrapper
 from .pages import to_list
 from .sequences import to_python
+from .tables import Table
 from .values import Cast, text_as
 
 __version__ = version()
 
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
-    "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
+    "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "Table", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
     "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list", "to_python",
 ]  # fmt: skip
 

@@ -21,6 +21,7 @@ from .exceptions import ErrorMaker
 from .names import source_name
 from .objects import Wrapper
 from .pieces import Pieces
+from .tables import Table, read_table
 
 STOP_SECONDS = 10.0
 NAMES_MAX = 100_000  # in one package
@@ -102,6 +103,14 @@ class Java(ModuleType):
         if len(content) == 1:
             return self._classes.of_name(f"{name}[]")(content[0])
         return self._connection.call(*array_of_dimensions(name, content))
+
+    def table(
+        self, source: Any, columns: Sequence[str] | None = None, rows: int | None = None, progress: bool = False
+    ) -> Table:
+        """Returns the next rows of a ResultSet, an iterator, a stream, a collection, a map or an array as a Table.
+        columns: names of columns or paths in the elements, such as "address.city"; None: all. rows: at most so many.
+        progress: shows a bar if tqdm is installed."""
+        return read_table(self, source, columns, rows, progress)
 
     def class_object(self, name: str) -> Any:
         """Returns the java.lang.Class of that name."""

@@ -438,6 +438,95 @@ PyObject *from_java_page(struct py_connection *connection, struct jp_answer *ans
   return check_answer_shape(make_page(connection, answer, instance));
 }
 
+/* ---- columns ---- */
+
+/* The text as bytes, without the cost of a str. */
+static PyObject *encoded_bytes(struct jp_json json)
+{
+  enum { QUOTES = 2 };
+  size_t length = jp_json_string(json, NULL, 0);
+  if (length + QUOTES == json.text.len) /* no escapes */
+    return PyBytes_FromStringAndSize(json.text.data + 1, (Py_ssize_t)length);
+  PyErr_SetString(PyExc_ValueError, "a column's data is no base64");
+  return NULL;
+}
+
+static PyObject *column_objects(struct py_connection *connection, struct jp_answer *answer,
+                                struct jp_json json)
+{
+  struct jp_json_cursor cursor = jp_json_enter(json);
+  struct jp_json inside;
+  PyObject *objects = PyList_New(0);
+  while (objects != NULL && jp_json_next(&cursor, NULL, &inside)) {
+    PyObject *value = page_element(connection, answer, inside, 0);
+    if (value == NULL || PyList_Append(objects, value) != 0)
+      Py_CLEAR(objects);
+    Py_XDECREF(value);
+  }
+  return objects;
+}
+
+static PyObject *column_member(struct py_connection *connection, struct jp_answer *answer, const char *name,
+                               struct jp_json json)
+{
+  bool is_data = strcmp(name, "data") == 0;
+  if (is_data && json.kind == JP_JSON_ARRAY)
+    return column_objects(connection, answer, json);
+  bool is_encoded = is_data || strcmp(name, "offsets") == 0 || strcmp(name, "valid") == 0;
+  return is_encoded && json.kind == JP_JSON_STRING ? encoded_bytes(json) : from_json(json);
+}
+
+static PyObject *make_column(struct py_connection *connection, struct jp_answer *answer, struct jp_json json)
+{
+  struct jp_json_cursor cursor = jp_json_enter(json);
+  struct jp_json key;
+  struct jp_json member;
+  PyObject *column = PyDict_New();
+  while (column != NULL && jp_json_next(&cursor, &key, &member)) {
+    char name[16];
+    bool is_known = jp_json_string(key, name, sizeof name) < sizeof name;
+    PyObject *value = is_known ? column_member(connection, answer, name, member) : Py_NewRef(Py_None);
+    if (value == NULL || (is_known && PyDict_SetItemString(column, name, value) != 0))
+      Py_CLEAR(column);
+    Py_XDECREF(value);
+  }
+  return column;
+}
+
+static PyObject *make_columns(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
+{
+  struct jp_json json = jp_answer_json(answer);
+  struct jp_json listed = jp_json_member(json, "columns");
+  struct jp_json_cursor cursor = jp_json_enter(listed);
+  struct jp_json inside;
+  int64_t rows;
+  bool done;
+  if (listed.kind != JP_JSON_ARRAY || !jp_json_boolean(jp_json_member(json, "done"), &done) ||
+      !jp_json_integer(jp_json_member(json, "rows"), &rows)) {
+    PyErr_SetString(PyExc_ValueError, "it has no list of columns, or does not say how many rows there are");
+    return NULL;
+  }
+  PyObject *columns = PyList_New(0);
+  while (columns != NULL && jp_json_next(&cursor, NULL, &inside)) {
+    PyObject *column = make_column(connection, answer, inside);
+    if (column == NULL || PyList_Append(columns, column) != 0)
+      Py_CLEAR(columns);
+    Py_XDECREF(column);
+  }
+  PyObject *rest = columns == NULL ? NULL : make_remaining(connection, answer, instance);
+  PyObject *page = rest == NULL
+                       ? NULL
+                       : Py_BuildValue("(LOOO)", (long long)rows, done ? Py_True : Py_False, rest, columns);
+  Py_XDECREF(columns);
+  Py_XDECREF(rest);
+  return page;
+}
+
+PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
+{
+  return check_answer_shape(make_columns(connection, answer, instance));
+}
+
 /* ---- values that need requests ---- */
 
 /* Finds a class that was described already. Borrowed; NULL: the class must be described first. No exception

@@ -389,6 +389,33 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
   return page;
 }
 
+/* names: the JSON array of the columns, or None. */
+static PyObject *operation_columns(PyObject *self, PyObject *args)
+{
+  struct py_connection *connection = (struct py_connection *)self;
+  PyObject *instance;
+  long long maximum;
+  long long start;
+  const char *names;
+  if (!PyArg_ParseTuple(args, "OLLz:columns", &instance, &maximum, &start, &names))
+    return NULL;
+  struct argument_builder builder;
+  builder_init(&builder, connection);
+  struct jp_answer *answer = NULL;
+  struct jp_request request = {
+      .operation = JP_COLUMNS, .options = &fetch_options, .max = maximum, .from = start};
+  if (names != NULL)
+    request.params = jp_text_of(names);
+  if (to_java_receiver(&builder, instance, "java.lang.Object", &request.instance))
+    answer = request_call(connection, &builder, &request);
+  if (answer == NULL && !PyErr_Occurred())
+    PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented for columns");
+  PyObject *page = answer == NULL ? NULL : from_java_columns(connection, answer, instance);
+  jp_answer_free(answer);
+  builder_fini(&builder);
+  return page;
+}
+
 /* Gets the peer's limits. From then on all links use them. */
 static PyObject *learn_limits(PyObject *self, PyObject *ignored)
 {
@@ -720,6 +747,7 @@ PyMethodDef connection_methods[] = {
     {"get", operation_get, METH_VARARGS, NULL},
     {"put", operation_put, METH_VARARGS, NULL},
     {"control", operation_control, METH_VARARGS, NULL},
+    {"columns", operation_columns, METH_VARARGS, NULL},
     {"fetch", WITH_KEYWORDS(operation_fetch), METH_VARARGS | METH_KEYWORDS, NULL},
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
     {"list_names", operation_list_names, METH_VARARGS, NULL},

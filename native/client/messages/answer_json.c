@@ -364,6 +364,7 @@ enum answer_form answer_form_of(const struct jp_request *request)
   switch (request->operation) {
   case JP_FETCH:
   case JP_ASSEMBLE:
+  case JP_COLUMNS:
     return ANSWER_PLAIN;
   case JP_DESCRIBE:
     return ANSWER_DOCUMENT;

@@ -209,6 +209,16 @@ static void write_fetch(struct argument_writer *writer, const struct jp_request 
   json_write_integer(writer->out, request->from);
 }
 
+static void write_columns(struct argument_writer *writer, const struct jp_request *request,
+                          struct open_object *members)
+{
+  write_fetch(writer, request, members);
+  if (request->params.data == NULL)
+    return;
+  begin_member(members, MEMBER("columns"));
+  argument_write_raw(writer, request->params, "columns");
+}
+
 /* Writes the piece's members, and the ref of the object that the piece continues. */
 static void write_assemble(struct argument_writer *writer, const struct jp_request *request,
                            struct open_object *members)
@@ -248,6 +258,7 @@ static const struct {
     [JP_FETCH] = {TEXT("jpeer.fetch"), write_fetch},
     [JP_DESCRIBE] = {TEXT("jpeer.describe"), write_describe},
     [JP_ASSEMBLE] = {TEXT("jpeer.assemble"), write_assemble},
+    [JP_COLUMNS] = {TEXT("jpeer.columns"), write_columns},
 };
 
 static void write_params(struct argument_writer *writer, const struct jp_request *request,
@@ -409,7 +420,7 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
     return client_fail(error, JP_CLIENT_INVALID, "the arguments are missing");
   if (request->options != NULL && request->options->size < sizeof(struct jp_options))
     return client_fail(error, JP_CLIENT_INVALID, "options: size is not sizeof(struct jp_options)");
-  if ((size_t)request->operation > JP_METHOD)
+  if ((size_t)request->operation > JP_COLUMNS)
     return client_fail(error, JP_CLIENT_INVALID, "there is no operation %d", (int)request->operation);
   write_head(out, how->id, how->peer_id, &message);
   if (request->operation == JP_METHOD)

@@ -329,7 +329,8 @@ enum jp_operation {
   /* jpeer.assemble: the argument is a piece of `instance`, or the first piece of a new object; the argument
    * has a type */
   JP_ASSEMBLE,
-  JP_METHOD /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+  JP_METHOD, /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+  JP_COLUMNS /* jpeer.columns; `params` may have the JSON array of the columns */
 };
 
 /* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */
@@ -361,8 +362,8 @@ struct jp_request {
   const struct jp_argument *args; /* for PUT: the value */
   size_t arg_count;
   const struct jp_options *options; /* NULL: none */
-  struct jp_text params;            /* for METHOD: the JSON of an array or object; data NULL: none */
-  int64_t from;                     /* for FETCH */
+  struct jp_text params; /* for METHOD and COLUMNS: the JSON of an array or object; data NULL: none */
+  int64_t from;          /* for FETCH and COLUMNS */
   int64_t max;
   bool compress; /* for META: fetch_classes_info */
   bool merge_ancestry;
@@ -512,6 +513,20 @@ static inline struct jp_request jp_build_fetch(struct jp_argument instance, int6
   made.instance = instance;
   made.from = from;
   made.max = max;
+  return made;
+}
+
+/* The next rows of a ResultSet, iterator, stream, collection, map or array, at most max, as columns; from: for
+ * arrays, otherwise 0. columns: the JSON array of their names; data NULL: all. The answer is JSON: {"rows": N,
+ * "done": false, "ref": N, "columns": [...]}. */
+static inline struct jp_request jp_build_columns(struct jp_argument instance, int64_t max, int64_t from,
+                                                 struct jp_text columns)
+{
+  struct jp_request made = jp_make_request(JP_COLUMNS, NULL, NULL);
+  made.instance = instance;
+  made.from = from;
+  made.max = max;
+  made.params = columns;
   return made;
 }
 

@@ -1,0 +1,439 @@
+"""Rows of Java as columns: `java.table(source)` gives a Table.
+
+The columns have the layout of Apache Arrow, so that numpy and pyarrow use their bytes as they are. numpy, pandas and
+pyarrow are optional.
+"""
+
+import binascii
+import datetime
+import decimal
+import json
+import math
+import struct
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from ._native import Object, ProtocolError
+from .times import DateTime, Time
+
+if TYPE_CHECKING:
+    from .connection import Java
+
+PAGE = 65536  # rows
+# struct's and numpy's letters of the types with a fixed width
+LETTERS = {
+    "byte": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "char": "H", "date": "i",
+    "time": "q", "timestamp": "q", "instant": "q",
+}  # fmt: skip
+WIDTHS = {type: struct.calcsize(f"={letter}") for type, letter in LETTERS.items()}
+NUMBERS = ("byte", "short", "int", "long", "float", "double")
+MOMENTS = ("date", "timestamp", "instant")
+DECIMAL_SIZE = 16
+EXACT = decimal.Context(prec=40)  # a decimal128 has 38 digits
+EPOCH = datetime.datetime(1970, 1, 1)
+EPOCH_DAY = EPOCH.toordinal()
+FRACTIONS = {"us": 10**6, "ns": 10**9}
+
+
+class Chunk:
+    """A column of a page. `data` and `offsets` are bytes in the layout of Apache Arrow; `data` of the type object is a list
+    of Python values."""
+
+    __slots__ = ("type", "unit", "scale", "nullable", "rows", "data", "offsets", "valid")
+
+    def __init__(self, column: dict[str, Any], rows: int) -> None:
+        self.type = column["type"]
+        self.unit = column.get("unit")
+        self.scale = column.get("scale")
+        self.nullable = column["nullable"]
+        self.rows = rows
+        self.offsets = _decoded(column, "offsets", 4 * (rows + 1))
+        self.valid = _decoded(column, "valid", (rows + 7) // 8)
+        if self.type == "object":
+            self.data = column["data"]
+            if type(self.data) is not list or len(self.data) != rows:
+                raise ProtocolError("the peer's answer is malformed: a column of objects has not its rows")
+        else:
+            self.data = _decoded(column, "data", self._size())
+
+    def _size(self) -> int | None:
+        if self.offsets is not None:
+            last = 0
+            for offset, in struct.iter_unpack("<i", self.offsets[:4] + self.offsets[-4:]):
+                if offset < last:
+                    raise ProtocolError("the peer's answer is malformed: the offsets of a column")
+                last = int(offset)
+            return last
+        if self.type == "boolean":
+            return (self.rows + 7) // 8
+        return self.rows * (DECIMAL_SIZE if self.type == "decimal" else WIDTHS[self.type])
+
+    def is_null(self) -> Callable[[int], bool]:
+        valid = self.valid
+        return (lambda row: False) if valid is None else (lambda row: not valid[row >> 3] >> (row & 7) & 1)
+
+    def values(self) -> list[Any]:
+        """Returns the Python values."""
+        if self.type == "object":
+            return list(self.data)
+        made = self._values()
+        if self.valid is not None:
+            is_null = self.is_null()
+            made = [None if is_null(row) else value for row, value in enumerate(made)]
+        return made
+
+    def _values(self) -> list[Any]:
+        data = self.data
+        if self.offsets is not None:
+            ends = struct.unpack(f"<{self.rows + 1}i", self.offsets)
+            parts = [data[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
+            if self.type == "binary":
+                return parts
+            texts = [part.decode("utf-8") for part in parts]
+            return [decimal.Decimal(text) if text else None for text in texts] if self.type == "decimal" else texts
+        if self.type == "boolean":
+            return [bool(data[row >> 3] >> (row & 7) & 1) for row in range(self.rows)]
+        if self.type == "decimal":
+            return [self._decimal(data[at : at + DECIMAL_SIZE]) for at in range(0, len(data), DECIMAL_SIZE)]
+        numbers = struct.unpack(f"<{self.rows}{LETTERS[self.type]}", data)
+        make = {"char": chr, "date": _date, "time": _time, "timestamp": self._timestamp, "instant": self._instant}.get(self.type)
+        return list(numbers) if make is None else [make(each) for each in numbers]
+
+    def _decimal(self, part: bytes) -> decimal.Decimal:
+        return EXACT.scaleb(decimal.Decimal(int.from_bytes(part, "little", signed=True)), -self.scale)
+
+    def _timestamp(self, number: int) -> datetime.datetime:
+        return _moment(number, FRACTIONS[self.unit])
+
+    def _instant(self, number: int) -> datetime.datetime:
+        return _moment(number, FRACTIONS[self.unit]).replace(tzinfo=datetime.UTC)
+
+    def array(self, numpy: Any) -> Any:
+        """Returns a numpy array of the numbers; null is any number. None: the type is no number."""
+        if self.type == "boolean":
+            bits = numpy.frombuffer(self.data, numpy.uint8)
+            return numpy.unpackbits(bits, count=self.rows, bitorder="little").view(bool)
+        if self.type not in NUMBERS and self.type not in MOMENTS:
+            return None
+        numbers = numpy.frombuffer(self.data, f"<{LETTERS[self.type]}")
+        if self.type == "date":
+            return numbers.astype("datetime64[D]")
+        return numbers if self.type in NUMBERS else numbers.view(f"datetime64[{self.unit}]")
+
+    def null_mask(self, numpy: Any) -> Any:
+        """Returns a numpy array that is true where the value is null, or None."""
+        if self.valid is None:
+            return None
+        bits = numpy.unpackbits(numpy.frombuffer(self.valid, numpy.uint8), count=self.rows, bitorder="little")
+        return ~bits.view(bool)
+
+    def arrow(self, pyarrow: Any) -> Any:
+        """Returns a pyarrow array over the same bytes."""
+        if self.type == "object":
+            return pyarrow.array(self.data)
+        if self.type == "char":
+            return pyarrow.array(self.values(), pyarrow.string())
+        wanted = self.arrow_type(pyarrow)
+        buffers = [None if self.valid is None else pyarrow.py_buffer(self.valid)]
+        if self.offsets is not None:
+            buffers.append(pyarrow.py_buffer(self.offsets))
+        buffers.append(pyarrow.py_buffer(self.data))
+        made = pyarrow.Array.from_buffers(wanted, self.rows, buffers)
+        if self.offsets is not None:
+            made.validate(full=True)  # a peer must not make pyarrow read beyond the data
+        return made
+
+    def arrow_type(self, pyarrow: Any) -> Any:
+        if self.type == "decimal":
+            return pyarrow.string() if self.scale is None else pyarrow.decimal128(38, self.scale)
+        if self.type in ("timestamp", "instant"):
+            return pyarrow.timestamp(self.unit, "UTC" if self.type == "instant" else None)
+        return {
+            "byte": pyarrow.int8, "short": pyarrow.int16, "int": pyarrow.int32, "long": pyarrow.int64,
+            "float": pyarrow.float32, "double": pyarrow.float64, "boolean": pyarrow.bool_, "date": pyarrow.date32,
+            "time": lambda: pyarrow.time64("ns"), "string": pyarrow.string, "binary": pyarrow.binary,
+        }[self.type]()  # fmt: skip
+
+
+def _decoded(column: dict[str, Any], name: str, size: int | None) -> Any:
+    encoded = column.get(name)
+    if encoded is None and name != "data":
+        return None
+    data = binascii.a2b_base64(encoded) if isinstance(encoded, bytes) else None
+    if data is None or (size is not None and len(data) != size):
+        raise ProtocolError(f"the peer's answer is malformed: the {name} of a column")
+    return data
+
+
+def _date(days: int) -> datetime.date:
+    return datetime.date.fromordinal(EPOCH_DAY + days)
+
+
+def _time(nanoseconds: int) -> datetime.time:
+    microseconds, nanosecond = divmod(nanoseconds, 1000)
+    seconds, microsecond = divmod(microseconds, 10**6)
+    fields = (seconds // 3600, seconds // 60 % 60, seconds % 60, microsecond)
+    return Time(*fields, nanosecond=nanosecond) if nanosecond else datetime.time(*fields)
+
+
+def _moment(number: int, fraction: int) -> datetime.datetime:
+    seconds, rest = divmod(number, fraction)
+    microsecond, nanosecond = divmod(rest, fraction // 10**6)
+    made = EPOCH + datetime.timedelta(seconds=seconds, microseconds=microsecond)
+    if not nanosecond:
+        return made
+    return DateTime(
+        made.year, made.month, made.day, made.hour, made.minute, made.second, made.microsecond, nanosecond=nanosecond
+    )
+
+
+def _needed(name: str, purpose: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError:
+        raise ImportError(f"{purpose} needs {name}, which is not installed: pip install {name}", name=name) from None
+
+
+class Table:
+    """Rows of Java, by columns. len(table) is the number of rows, and an iteration gives tuples. table["name"] is a numpy
+    array if numpy is installed and the column has only numbers, booleans, dates, timestamps or instants, and no null;
+    otherwise it is a list."""
+
+    def __init__(self, names: Sequence[str], pages: Sequence[tuple[int, Sequence[Chunk]]]) -> None:
+        self.column_names = list(names)
+        self._pages = pages
+
+    def __len__(self) -> int:
+        return sum(rows for rows, _ in self._pages)
+
+    def __repr__(self) -> str:
+        return f"<jpeer.Table of {len(self)} rows: {', '.join(self.column_names)}>"
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for rows, chunks in self._pages:
+            yield from zip(*self._checked(chunks), strict=True) if chunks else [()] * rows
+
+    def _checked(self, chunks: Sequence[Chunk]) -> list[list[Any]]:
+        return [self._values(name, chunk) for name, chunk in zip(self.column_names, chunks, strict=True)]
+
+    @staticmethod
+    def _values(name: str, chunk: Chunk) -> list[Any]:
+        try:
+            return chunk.values()
+        except (ValueError, OverflowError) as error:
+            raise OverflowError(f"column {name!r}: Python's datetime has no such year ({error})") from None
+
+    def __getitem__(self, name: str) -> Any:
+        index = self._index(name)
+        numpy = sys.modules.get("numpy") or _optional("numpy")
+        chunks = self._chunks(index)
+        if numpy is not None and chunks and all(chunk.valid is None for chunk in chunks):
+            made = _joined(numpy, chunks)
+            if made is not None:
+                return made
+        return [value for chunk in chunks for value in self._values(name, chunk)]
+
+    def _index(self, name: str) -> int:
+        found = [index for index, each in enumerate(self.column_names) if each == name]
+        if len(found) != 1:
+            raise KeyError(f"{name!r} is {'several columns' if found else 'no column'} of {', '.join(self.column_names)}")
+        return found[0]
+
+    def _chunks(self, index: int) -> list[Chunk]:
+        """Returns the chunks that have values, but at least one, so that the column has a type."""
+        chunks = [columns[index] for _, columns in self._pages]
+        filled = [chunk for chunk in chunks if not _is_without_values(chunk)]
+        if len(filled) == len(chunks) or not filled:
+            return chunks
+        like = filled[0]
+        return [_nulls_like(like, chunk.rows) if _is_without_values(chunk) else chunk for chunk in chunks]
+
+    def to_numpy(self) -> dict[str, Any]:
+        """Returns an array for each column; of objects where the column is not as table["name"] describes."""
+        numpy = _needed("numpy", "to_numpy()")
+        made = {}
+        for name in self.column_names:
+            column = self[name]
+            if isinstance(column, list):
+                array = numpy.empty(len(column), object)
+                array[:] = column
+                column = array
+            made[name] = column
+        return made
+
+    def to_arrow(self) -> Any:
+        """Returns a pyarrow.Table, which uses the bytes of this table. Decimals of more than 38 digits are strings."""
+        pyarrow = _needed("pyarrow", "to_arrow()")
+        columns = [self._arrow(pyarrow, index) for index in range(len(self.column_names))]
+        return pyarrow.Table.from_arrays(columns, names=self.column_names)
+
+    def _arrow(self, pyarrow: Any, index: int) -> Any:
+        chunks = self._chunks(index)
+        try:
+            arrays = [chunk.arrow(pyarrow) for chunk in chunks]
+            wanted = _common_type(pyarrow, [array.type for array in arrays])
+            if wanted is None:  # values of several types, which pyarrow may have one type for
+                return pyarrow.chunked_array([pyarrow.array([value for chunk in chunks for value in chunk.values()])])
+            return pyarrow.chunked_array([array.cast(wanted) for array in arrays], wanted)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError) as error:
+            raise TypeError(f"column {self.column_names[index]!r}: Arrow has no type for its values: {error}") from error
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """Returns a pandas.DataFrame. Whole numbers and booleans with nulls have the types of pandas that can be null
+        (Int64, boolean); other nulls are NaN, NaT or None."""
+        pandas = _needed("pandas", "to_pandas()")
+        numpy = _needed("numpy", "to_pandas()")
+        series = [self._series(pandas, numpy, index) for index in range(len(self.column_names))]
+        made = pandas.concat(series, axis=1) if series else pandas.DataFrame(index=range(len(self)))
+        made.columns = self.column_names
+        return made
+
+    def _series(self, pandas: Any, numpy: Any, index: int) -> Any:
+        chunks = self._chunks(index)
+        name = self.column_names[index]
+        values = _joined(numpy, chunks) if chunks else None
+        if values is None:
+            is_text = bool(chunks) and all(chunk.type == "string" for chunk in chunks)
+            is_decimal = bool(chunks) and all(chunk.type == "decimal" and chunk.scale is not None for chunk in chunks)
+            pyarrow = _optional("pyarrow") if is_text or is_decimal else None
+            if pyarrow is not None:
+                return self._arrow(pyarrow, index).to_pandas()
+            column = [value for chunk in chunks for value in self._values(name, chunk)]
+            return pandas.Series(column, dtype="str" if is_text else object)
+        masks = [chunk.null_mask(numpy) for chunk in chunks]
+        if any(mask is not None for mask in masks):
+            mask = numpy.concatenate(
+                [numpy.zeros(chunk.rows, bool) if each is None else each for each, chunk in zip(masks, chunks, strict=True)]
+            )
+            if values.dtype.kind == "i":
+                return pandas.Series(pandas.arrays.IntegerArray(values, mask))
+            if values.dtype.kind == "b":
+                return pandas.Series(pandas.arrays.BooleanArray(values, mask))
+            values = values.copy()
+            values[mask] = numpy.datetime64("NaT") if values.dtype.kind == "M" else math.nan
+        if chunks[0].type == "date":
+            return pandas.Series(values.astype("datetime64[s]"))
+        made = pandas.Series(values)
+        return made.dt.tz_localize("UTC") if chunks[0].type == "instant" else made
+
+
+def _optional(name: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+def _is_without_values(chunk: Chunk) -> bool:
+    return chunk.type == "object" and all(value is None for value in chunk.data)
+
+
+def _nulls_like(like: Chunk, rows: int) -> Chunk:
+    """Returns a chunk of nulls of the same type: the peer does not know the type of a column before its first value."""
+    made = object.__new__(Chunk)
+    made.type, made.unit, made.scale = like.type, like.unit, like.scale
+    made.nullable, made.rows = True, rows
+    made.valid = bytes((rows + 7) // 8)
+    made.offsets = None if like.offsets is None else bytes(4 * (rows + 1))
+    made.data = b"" if made.offsets is not None else bytes(made._size() or 0)
+    return made
+
+
+def _joined(numpy: Any, chunks: Sequence[Chunk]) -> Any:
+    """Returns one array of all numbers; None if they are not all numbers of one kind, or would not remain exact."""
+    kinds = {"number" if chunk.type in NUMBERS else chunk.type for chunk in chunks}
+    arrays = [chunk.array(numpy) for chunk in chunks]
+    if len(kinds) != 1 or any(array is None for array in arrays):
+        return None
+    if kinds == {"number"} and {array.dtype.kind for array in arrays} == {"i", "f"}:
+        if any(array.dtype.kind == "i" and (numpy.abs(array) > 2**53).any() for array in arrays):
+            return None
+    if len({array.dtype for array in arrays}) > 1 and arrays[0].dtype.kind == "M":
+        whole = numpy.concatenate([array.astype("datetime64[ns]") for array in arrays])
+        exact = all((array.astype("datetime64[ns]").astype(array.dtype) == array).all() for array in arrays)
+        return whole if exact else None
+    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
+
+
+def _common_type(pyarrow: Any, types: Sequence[Any]) -> Any:
+    """Returns a type that has the values of all, or None."""
+    kinds = pyarrow.types
+    if not types:
+        return pyarrow.null()
+    if all(each == types[0] for each in types):
+        return types[0]
+    if all(kinds.is_decimal(each) for each in types):
+        return pyarrow.decimal128(38, max(each.scale for each in types))
+    if all(kinds.is_integer(each) for each in types):
+        return max(types, key=lambda each: each.bit_width)
+    if all(kinds.is_integer(each) or kinds.is_floating(each) for each in types):
+        return pyarrow.float64()
+    if all(kinds.is_timestamp(each) and each.tz == types[0].tz for each in types):
+        return pyarrow.timestamp("ns", types[0].tz)
+    if all(kinds.is_decimal(each) or kinds.is_string(each) for each in types):
+        return pyarrow.string()
+    return None
+
+
+def read_table(java: "Java", source: Any, columns: Sequence[str] | None, rows: int | None, progress: bool) -> Table:
+    """Reads the next `rows` rows, or all. A page is fetched while the one before is decoded."""
+    if rows is not None and rows < 0:
+        raise ValueError(f"rows is {rows}")
+    if not isinstance(source, Object):
+        raise TypeError(f"java.table needs an object of Java with rows, not {type(source).__name__}")
+    if isinstance(columns, str):
+        raise TypeError("columns is a list of names, not one str")
+    names = None if columns is None else json.dumps(list(columns))
+    bar = _bar(rows) if progress else None
+    pages: list[tuple[int, Sequence[Chunk]]] = []
+    found: list[str] | None = None
+    try:
+        for count, page in _pages(java, source, names, rows):
+            if page or found is None:
+                found = [column["name"] for column in page]
+            pages.append((count, [Chunk(column, count) for column in page]))
+            if bar is not None:
+                bar.update(count)
+    finally:
+        if bar is not None:
+            bar.close()
+    filled = [page for page in pages if page[0] > 0]
+    return Table(found or [], filled or pages[-1:])
+
+
+def _bar(total: int | None) -> Any:
+    tqdm = _optional("tqdm")
+    return None if tqdm is None else __import__("tqdm.auto").auto.tqdm(total=total, unit=" rows")
+
+
+def _pages(java: "Java", source: Object, names: str | None, rows: int | None) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Yields the rows and columns of each page; sends the next request before it yields."""
+    connection = java._connection
+    left = rows
+
+    def fetch(rest: Any) -> tuple[int, bool, Any, list[dict[str, Any]]]:
+        return connection.columns(rest, PAGE if left is None else min(PAGE, left), 0, names)
+
+    if left == 0:
+        return
+    count, done, rest, columns = fetch(source)
+    # In a callback, only this thread runs where Java waits; with pinned threads, the rows belong to a Java thread.
+    alone = connection.calling() is not None or connection.pins
+    pool = None if done or alone else ThreadPoolExecutor(1, "jpeer-table")
+    try:
+        while True:
+            left = None if left is None else left - count
+            is_last = done or left == 0
+            future = None if is_last or pool is None else pool.submit(fetch, rest)
+            yield count, columns
+            if is_last:
+                return
+            count, done, rest, columns = fetch(rest) if future is None else future.result()
+    finally:
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)

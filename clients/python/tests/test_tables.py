@@ -1,0 +1,185 @@
+"""java.table: rows of Java as columns, and what other libraries make of them."""
+
+import datetime
+import decimal
+import subprocess
+import unittest
+
+import jpeer
+from support import FIXTURES, ROOT, launch, run_threads
+
+H2 = "com.h2database:h2:2.3.232"
+
+
+def setUpModule():
+    global java, tables
+    java = launch(classpath=[str(FIXTURES)])
+    tables = java.fixtures.Tables
+
+
+def tearDownModule():
+    java.close()
+
+
+def need(*names):
+    """Imports the modules, or skips the test."""
+    try:
+        return [__import__(name) for name in names]
+    except ImportError as error:
+        raise unittest.SkipTest(f"{error.name} is not installed") from None
+
+
+class Rows(unittest.TestCase):
+    def test_a_table_has_columns_rows_and_a_length(self):
+        table = java.table(tables.people(5), columns=["age", "address.city"])
+        self.assertEqual((len(table), table.column_names), (5, ["age", "address.city"]))
+        self.assertEqual(list(table["age"]), [0, 1, 2, 3, 4])
+        self.assertEqual(table["address.city"], [None, "c1", None, "c3", None])
+        self.assertEqual(list(table)[3], (3, "c3"))
+        with self.assertRaisesRegex(KeyError, "'name' is no column of age, address.city"):
+            table["name"]
+
+    def test_every_type_has_its_python_type(self):
+        first, second, third = java.table(tables.every())
+        moment = datetime.datetime(2024, 2, 29, 12, 30, 0, 1)
+        epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        self.assertEqual(first, (-1, 2, -3, 4, 0.5, -0.25, "€", True, datetime.date(1969, 12, 31), datetime.time(0, 0, 1), moment,
+                                 epoch, decimal.Decimal("1.5"), "aé€😀\ufffd", b"\x01\x02", "x"))
+        self.assertEqual(second, (0, 0, 0, 0, 0.0, 0.0, "a", False) + (None,) * 8)
+        self.assertEqual(list(third[-1]), [1, 2])
+
+    def test_a_column_may_change_its_type(self):
+        self.assertEqual([row for row, in java.table(tables.growing())], [None, 1, 2, 3_000_000_000, 0.5, 7, "eight", 9])
+        self.assertEqual([row for row, in java.table(tables.decimals())],
+                         [decimal.Decimal("1.5"), decimal.Decimal("1" + "0" * 999), None, decimal.Decimal(1)])
+        moments = [row for row, in java.table(tables.times())]
+        self.assertEqual([(each.year, getattr(each, "nanosecond", 0)) for each in moments], [(2024, 0), (2024, 1), (9999, 0)])
+
+    def test_rows_limits_the_rows_and_the_next_table_goes_on(self):
+        rows = tables.stream(150_000)
+        self.assertEqual([age for age, in java.table(rows, columns=["age"], rows=2)], [0, 1])
+        self.assertEqual(len(java.table(rows, rows=70_000)), 70_000)
+        rest = java.table(rows)
+        self.assertEqual((len(rest), next(iter(rest))), (79_998, (70_002,)))
+        self.assertEqual(len(java.table(rows)), 0)
+
+    def test_what_is_longer_than_an_answer_is_complete(self):
+        table = java.table(tables.longStrings(3, 20_000_000, 10_000_000, 10_000_000, 5))
+        self.assertEqual([(length, len(text)) for length, text in table], [(each, each) for each in (3, 20_000_000, 10_000_000, 10_000_000, 5)])
+
+    def test_a_result_set(self):
+        self.assertEqual(list(java.table(tables.results(3, 3, 0, None))),
+                         [(11, "s1", datetime.date(1970, 1, 2)), (21, "s2", datetime.date(1970, 1, 3)), (None, None, None)])
+        self.assertEqual(java.table(tables.results(0, 2, 0, None)).column_names, ["C1", "C2"])
+        wide = java.table(tables.results(3000, 1000, 0, None), rows=2500)
+        self.assertEqual((len(wide), len(wide.column_names), wide["C1000"][0]), (2500, 1000, 1010))
+
+    def test_errors(self):
+        with self.assertRaises(java.java.sql.SQLException) as raised:
+            java.table(tables.results(9000, 3, 5001, None))
+        self.assertEqual((raised.exception.getSQLState(), raised.exception.getErrorCode()), ("08006", 42))
+        with self.assertRaisesRegex(jpeer.PeerError, "has no record component, getter or public field"):
+            java.table(tables.people(1), columns=["nope"])
+        with self.assertRaisesRegex(TypeError, "java.table needs an object of Java with rows, not list"):
+            java.table([1])
+        with self.assertRaisesRegex(TypeError, "a list of names"):
+            java.table(tables.people(1), columns="name")
+
+    def test_another_thread_closes_the_result_set(self):
+        results = tables.results(2**31 - 1, 3, 0, None)
+
+        def act(is_reader):
+            if is_reader:
+                with self.assertRaisesRegex(jpeer.JavaException, "the ResultSet is closed"):
+                    java.table(results)
+            else:
+                results.close()
+
+        run_threads(act, [True, False])
+
+    def test_threads_share_an_iterator_by_turns_or_are_refused(self):
+        rows = tables.stream(100_000)
+        java.table(rows, columns=["age"], rows=1)
+        taken = []
+
+        def act(_):
+            try:
+                while part := list(java.table(rows, rows=500)):
+                    taken.append([age for age, in part])
+            except jpeer.PeerError as error:
+                self.assertIn("another request is reading from this object", str(error))
+
+        run_threads(act, range(4))
+        taken.append([age for age, in java.table(rows)])
+        self.assertEqual(sorted(age for part in taken for age in part), list(range(1, 100_000)))
+
+
+class Libraries(unittest.TestCase):
+    def test_numpy(self):
+        numpy, = need("numpy")
+        table = java.table(tables.every(), columns=["i", "z", "d", "string"])
+        self.assertEqual([str(table[name].dtype) for name in ("i", "z", "d")], ["int32", "bool", "float64"])
+        self.assertEqual(table["z"].tolist(), [True, False, True])
+        self.assertEqual({name: str(array.dtype) for name, array in table.to_numpy().items()},
+                         {"i": "int32", "z": "bool", "d": "float64", "string": "object"})
+        self.assertEqual(java.table(tables.times(), rows=2)["0"].dtype, numpy.dtype("datetime64[ns]"))
+
+    def test_arrow(self):
+        need("pyarrow")
+        names = ["b", "s", "i", "l", "f", "d", "z", "date", "time", "timestamp", "instant", "decimal", "string", "binary"]
+        arrow = java.table(tables.every(), columns=names).to_arrow()
+        self.assertEqual([str(field.type) for field in arrow.schema],
+                         ["int8", "int16", "int32", "int64", "float", "double", "bool", "date32[day]", "time64[ns]", "timestamp[us]",
+                          "timestamp[us, tz=UTC]", "decimal128(38, 2)", "string", "binary"])
+        self.assertEqual(arrow.column("string").to_pylist(), ["aé€😀\ufffd", None, ""])
+        self.assertEqual(arrow.column("decimal").to_pylist(), [decimal.Decimal("1.5"), None, decimal.Decimal("-2.25")])
+        with self.assertRaisesRegex(TypeError, "column 'address': Arrow has no type for its values"):
+            java.table(tables.people(2)).to_arrow()
+
+    def test_pandas(self):
+        pandas, = need("pandas")
+        frame = java.table(tables.results(4, 3, 0, None)).to_pandas()
+        self.assertEqual([str(each) for each in frame.dtypes[["C1", "C3"]]], ["Int32", "datetime64[s]"])
+        self.assertEqual(frame["C1"].isna().tolist(), [False, False, True, False])
+        self.assertEqual(frame["C2"].tolist()[:2], ["s1", "s2"])
+        self.assertTrue(pandas.isna(frame["C3"][2]))
+        self.assertEqual(len(java.table(tables.people(0)).to_pandas()), 0)
+
+    def test_polars_and_duckdb_read_the_stream(self):
+        polars, duckdb, _ = need("polars", "duckdb", "pyarrow")
+        people = java.table(tables.people(70_000), columns=["name", "age"])
+        self.assertEqual(polars.DataFrame(people)["age"].to_list(), list(range(70_000)))
+        self.assertEqual(duckdb.sql("select count(*), max(name), sum(age) from people").fetchall(),
+                         [(70_000, "n9999", sum(range(70_000)))])
+
+    def test_a_missing_library_is_named(self):
+        try:
+            need("pyarrow")
+        except unittest.SkipTest:
+            with self.assertRaisesRegex(ImportError, r"to_arrow\(\) needs pyarrow, which is not installed"):
+                java.table(tables.people(1)).to_arrow()
+
+
+class Database(unittest.TestCase):
+    def test_the_types_of_h2(self):
+        found = subprocess.run([str(ROOT / "tools/fetch-jar"), H2], capture_output=True, text=True, check=False)
+        if found.returncode != 0:
+            self.skipTest(f"H2 cannot be fetched: {found.stderr.strip()[-200:]}")
+        with launch(classpath=[found.stdout.strip()]) as peer:
+            connection = peer.java.sql.DriverManager.getConnection("jdbc:h2:mem:tables")
+            results = connection.createStatement().executeQuery(
+                "select cast(1 as tinyint) a, cast(2 as smallint) b, 3 c, cast(4 as bigint) d, cast(0.5 as real) e, 0.25e0 f, true g,"
+                " cast(12.50 as numeric(10, 2)) h, 'text' i, cast(X'0102' as varbinary(2)) j, date '2024-02-29' k, time '12:00:01' l,"
+                " timestamp '2024-02-29 12:00:01.000002' m, timestamp with time zone '2024-02-29 12:00:00+01:00' n,"
+                " cast('11111111-2222-3333-4444-555555555555' as uuid) o, cast(null as int) p, cast('long' as clob) q,"
+                " cast(X'03' as blob) r")
+            row, = peer.table(results)
+        expected = (1, 2, 3, 4, 0.5, 0.25, True, decimal.Decimal("12.50"), "text", b"\x01\x02", datetime.date(2024, 2, 29),
+                    datetime.time(12, 0, 1), datetime.datetime(2024, 2, 29, 12, 0, 1, 2),
+                    datetime.datetime(2024, 2, 29, 11, tzinfo=datetime.UTC))
+        self.assertEqual(row[:14], expected)
+        self.assertEqual((str(row[14]), *row[15:]), ("11111111-2222-3333-4444-555555555555", None, "long", b"\x03"))
+
+
+if __name__ == "__main__":
+    unittest.main()
