@@ -4,7 +4,6 @@ The columns have the layout of Apache Arrow, so that numpy and pyarrow use their
 pyarrow are optional.
 """
 
-import binascii
 import datetime
 import decimal
 import json
@@ -21,7 +20,7 @@ from .times import DateTime, Time
 if TYPE_CHECKING:
     from .connection import Java
 
-PAGE = 65536  # rows
+PAGE = 32768  # rows
 # struct's and numpy's letters of the types with a fixed width
 LETTERS = {
     "byte": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "char": "H", "date": "i",
@@ -38,8 +37,8 @@ FRACTIONS = {"us": 10**6, "ns": 10**9}
 
 
 class Chunk:
-    """A column of a page. `data` and `offsets` are bytes in the layout of Apache Arrow; `data` of the type object is a list
-    of Python values."""
+    """A column of a page. `data`, `offsets` and `valid` are bytearrays in the layout of Apache Arrow; `data` of the type
+    object is a list of Python values."""
 
     __slots__ = ("type", "unit", "scale", "nullable", "rows", "data", "offsets", "valid")
 
@@ -49,14 +48,14 @@ class Chunk:
         self.scale = column.get("scale")
         self.nullable = column["nullable"]
         self.rows = rows
-        self.offsets = _decoded(column, "offsets", 4 * (rows + 1))
-        self.valid = _decoded(column, "valid", (rows + 7) // 8)
+        self.offsets = _checked(column, "offsets", 4 * (rows + 1))
+        self.valid = _checked(column, "valid", (rows + 7) // 8)
         if self.type == "object":
             self.data = column["data"]
             if type(self.data) is not list or len(self.data) != rows:
                 raise ProtocolError("the peer's answer is malformed: a column of objects has not its rows")
         else:
-            self.data = _decoded(column, "data", self._size())
+            self.data = _checked(column, "data", self._size())
 
     def _size(self) -> int | None:
         if self.offsets is not None:
@@ -90,7 +89,7 @@ class Chunk:
             ends = struct.unpack(f"<{self.rows + 1}i", self.offsets)
             parts = [data[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
             if self.type == "binary":
-                return parts
+                return [bytes(part) for part in parts]
             texts = [part.decode("utf-8") for part in parts]
             return [decimal.Decimal(text) if text else None for text in texts] if self.type == "decimal" else texts
         if self.type == "boolean":
@@ -157,12 +156,11 @@ class Chunk:
         }[self.type]()  # fmt: skip
 
 
-def _decoded(column: dict[str, Any], name: str, size: int | None) -> Any:
-    encoded = column.get(name)
-    if encoded is None and name != "data":
+def _checked(column: dict[str, Any], name: str, size: int | None) -> Any:
+    data = column.get(name)
+    if data is None and name != "data":
         return None
-    data = binascii.a2b_base64(encoded) if isinstance(encoded, bytes) else None
-    if data is None or (size is not None and len(data) != size):
+    if type(data) is not bytearray or len(data) != size:
         raise ProtocolError(f"the peer's answer is malformed: the {name} of a column")
     return data
 
@@ -213,9 +211,9 @@ class Table:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for rows, chunks in self._pages:
-            yield from zip(*self._checked(chunks), strict=True) if chunks else [()] * rows
+            yield from zip(*self._columns(chunks), strict=True) if chunks else [()] * rows
 
-    def _checked(self, chunks: Sequence[Chunk]) -> list[list[Any]]:
+    def _columns(self, chunks: Sequence[Chunk]) -> list[list[Any]]:
         return [self._values(name, chunk) for name, chunk in zip(self.column_names, chunks, strict=True)]
 
     @staticmethod
@@ -381,7 +379,7 @@ def _common_type(pyarrow: Any, types: Sequence[Any]) -> Any:
 
 
 def read_table(java: "Java", source: Any, columns: Sequence[str] | None, rows: int | None, progress: bool) -> Table:
-    """Reads the next `rows` rows, or all. A page is fetched while the one before is decoded."""
+    """Reads the next `rows` rows, or all. A page is fetched while the one before is checked."""
     if rows is not None and rows < 0:
         raise ValueError(f"rows is {rows}")
     if not isinstance(source, Object):

@@ -440,15 +440,20 @@ PyObject *from_java_page(struct py_connection *connection, struct jp_answer *ans
 
 /* ---- columns ---- */
 
-/* The text as bytes, without the cost of a str. */
-static PyObject *encoded_bytes(struct jp_json json)
+/* The bytes of a text in base64, as a bytearray, which can be made shorter. */
+static PyObject *column_bytes(struct jp_json json)
 {
-  enum { QUOTES = 2 };
-  size_t length = jp_json_string(json, NULL, 0);
-  if (length + QUOTES == json.text.len) /* no escapes */
-    return PyBytes_FromStringAndSize(json.text.data + 1, (Py_ssize_t)length);
-  PyErr_SetString(PyExc_ValueError, "a column's data is no base64");
-  return NULL;
+  enum { LETTERS = 4, BYTES = 3 };
+  size_t room = (json.text.len / LETTERS + 1) * BYTES;
+  PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)room);
+  if (bytes == NULL)
+    return NULL;
+  size_t length = jp_answer_bytes(json, PyByteArray_AsString(bytes), room);
+  if (length == SIZE_MAX)
+    PyErr_SetString(PyExc_ValueError, "the data of a column is no base64");
+  if (length == SIZE_MAX || PyByteArray_Resize(bytes, (Py_ssize_t)length) != 0)
+    Py_CLEAR(bytes);
+  return bytes;
 }
 
 static PyObject *column_objects(struct py_connection *connection, struct jp_answer *answer,
@@ -472,8 +477,8 @@ static PyObject *column_member(struct py_connection *connection, struct jp_answe
   bool is_data = strcmp(name, "data") == 0;
   if (is_data && json.kind == JP_JSON_ARRAY)
     return column_objects(connection, answer, json);
-  bool is_encoded = is_data || strcmp(name, "offsets") == 0 || strcmp(name, "valid") == 0;
-  return is_encoded && json.kind == JP_JSON_STRING ? encoded_bytes(json) : from_json(json);
+  bool is_bytes = is_data || strcmp(name, "offsets") == 0 || strcmp(name, "valid") == 0;
+  return is_bytes && json.kind == JP_JSON_STRING ? column_bytes(json) : from_json(json);
 }
 
 static PyObject *make_column(struct py_connection *connection, struct jp_answer *answer, struct jp_json json)

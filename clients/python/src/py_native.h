@@ -388,7 +388,7 @@ PyObject *from_java_result(struct py_connection *connection, enum jp_operation o
 /* Converts the answer of jpeer.fetch to a tuple (elements, done, handle or None). */
 PyObject *from_java_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
 /* jpeer.columns: (rows, done, handle or None, columns). A column is a dict of its members; texts in base64 are
- * bytes, still encoded, and a list of objects has their Python values. */
+ * bytearrays, and a list of objects has their Python values. */
 PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
 /* True: converting a result or page needs a request to the peer, because a class is not known, or because
  * Python reads its objects. Only the first element of a page is checked. */

@@ -306,6 +306,18 @@ static size_t read_base64(struct text value, const struct primitive *element, vo
   return found;
 }
 
+size_t jp_answer_bytes(struct jp_json value, void *out, size_t size)
+{
+  enum { QUOTES = 2 };
+  if (value.kind != JP_JSON_STRING || value.text.len < QUOTES)
+    return SIZE_MAX;
+  struct text letters = {value.text.data + 1, value.text.len - QUOTES}; /* an escape is no letter */
+  size_t bytes;
+  if (base64_decoded_max(letters) > size || base64_decode(letters, out, &bytes) != JP_OK)
+    return SIZE_MAX;
+  return bytes;
+}
+
 static double read_word(struct text word)
 {
   if (text_equal(word, TEXT("Infinity")))

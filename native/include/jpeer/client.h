@@ -81,6 +81,10 @@ JP_API bool jp_answer_number(const struct jp_answer *answer, double *out);
  * type ("int[]"), or does not have the elements.
  */
 JP_API size_t jp_answer_array(const struct jp_answer *answer, const char *type, void *elements, size_t count);
+/* Decodes a string of base64 in the JSON of an answer, such as the data of a column of jpeer.columns. Returns
+ * the number of bytes. out needs room for three bytes for each four letters, 3 more are enough for any rest.
+ * SIZE_MAX: value is no string of strict base64, or size is too small. */
+JP_API size_t jp_answer_bytes(struct jp_json value, void *out, size_t size);
 /*
  * For an argument with `out`: copies the elements of its array after the call, if the call has changed them.
  * Returns the number of elements, and copies at most `count` of them; *type is the element type ("int") of

@@ -201,6 +201,30 @@ UNIT_TEST(reads_arrays_that_a_call_has_changed)
   leave(&reading);
 }
 
+UNIT_TEST(decodes_base64_in_json)
+{
+  static const struct {
+    struct jp_json value;
+    size_t room;
+    size_t length;
+  } cases[] = {
+      {{.kind = JP_JSON_STRING, .text = {"\"AQID\"", 6}}, 3, 3},
+      {{.kind = JP_JSON_STRING, .text = {"\"AQ==\"", 6}}, 3, 1},
+      {{.kind = JP_JSON_STRING, .text = {"\"\"", 2}}, 0, 0},
+      {{.kind = JP_JSON_STRING, .text = {"\"AQID\"", 6}}, 2, SIZE_MAX},
+      {{.kind = JP_JSON_STRING, .text = {"\"AQ\"", 4}}, 8, SIZE_MAX},
+      {{.kind = JP_JSON_STRING, .text = {"\"A\\u0051ID\"", 11}}, 16, SIZE_MAX},
+      {{.kind = JP_JSON_NUMBER, .text = {"1234", 4}}, 8, SIZE_MAX},
+      {{.kind = JP_JSON_ABSENT}, 8, SIZE_MAX},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    uint8_t bytes[16];
+    assert_true(jp_answer_bytes(cases[i].value, bytes, cases[i].room) == cases[i].length);
+    if (cases[i].length == 3)
+      assert_memory_equal(bytes, "\1\2\3", 3);
+  }
+}
+
 UNIT_TEST(reads_no_refs_in_documents)
 {
   struct reading reading;

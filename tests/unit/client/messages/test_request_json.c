@@ -79,6 +79,9 @@ UNIT_TEST(writes_options)
          "\"prefix\",\"value\":\"a\\\".\"},{\"name\":\"max\",\"value\":5}]}");
   expect(jp_with_options(jp_build_fetch(jp_object_number(7), 1, 0), &types),
          "\"method\":\"jpeer.fetch\",\"params\":{\"instance\":7,\"max\":1},\"options\":{\"types\":true}");
+  struct jp_text columns = {"[\"a\"]", 5};
+  expect(jp_build_columns(jp_object_number(7), 2, 1, columns),
+         "\"method\":\"jpeer.columns\",\"params\":{\"instance\":7,\"max\":2,\"from\":1,\"columns\":[\"a\"]}");
   expect(jp_with_options(jp_build_ping(), &throwables),
          "\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{\"throwables\":true}");
   expect_with(jp_build_ping(), (struct message_json){.id = TEXT("\"x\""), .is_dropped = true},
