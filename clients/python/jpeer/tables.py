@@ -27,9 +27,11 @@ LETTERS = {
     "time": "q", "timestamp": "q", "instant": "q",
 }  # fmt: skip
 WIDTHS = {type: struct.calcsize(f"={letter}") for type, letter in LETTERS.items()}
+TEXTS = ("string", "binary")
+TYPES = {*LETTERS, *TEXTS, "boolean", "decimal", "object"}
 NUMBERS = ("byte", "short", "int", "long", "float", "double")
 MOMENTS = ("date", "timestamp", "instant")
-DECIMAL_SIZE = 16
+DECIMAL_SIZE, DECIMAL_DIGITS = 16, 38
 EXACT = decimal.Context(prec=40)  # a decimal128 has 38 digits
 EPOCH = datetime.datetime(1970, 1, 1)
 EPOCH_DAY = EPOCH.toordinal()
@@ -43,12 +45,17 @@ class Chunk:
     __slots__ = ("type", "unit", "scale", "nullable", "rows", "data", "offsets", "valid")
 
     def __init__(self, column: dict[str, Any], rows: int) -> None:
-        self.type = column["type"]
-        self.unit = column.get("unit")
-        self.scale = column.get("scale")
-        self.nullable = column["nullable"]
+        self.type: Any = column.get("type")
+        self.unit: Any = column.get("unit")
+        self.scale: Any = column.get("scale")
+        self.nullable = column.get("nullable")
+        has_unit = self.unit in FRACTIONS if self.type in ("timestamp", "instant") else True
+        has_scale = type(self.scale) is int and 0 <= self.scale <= DECIMAL_DIGITS or self.scale is None
+        if self.type not in TYPES or not has_unit or not has_scale or "name" not in column:
+            raise ProtocolError("the peer's answer is malformed: the type of a column")
         self.rows = rows
-        self.offsets = _checked(column, "offsets", 4 * (rows + 1))
+        has_offsets = self.type in TEXTS or (self.type == "decimal" and self.scale is None)
+        self.offsets = _checked(column, "offsets", 4 * (rows + 1)) if has_offsets else None
         self.valid = _checked(column, "valid", (rows + 7) // 8)
         if self.type == "object":
             self.data = column["data"]
@@ -158,7 +165,7 @@ class Chunk:
 
 def _checked(column: dict[str, Any], name: str, size: int | None) -> Any:
     data = column.get(name)
-    if data is None and name != "data":
+    if data is None and name == "valid":
         return None
     if type(data) is not bytearray or len(data) != size:
         raise ProtocolError(f"the peer's answer is malformed: the {name} of a column")

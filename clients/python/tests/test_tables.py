@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 import jpeer
+from jpeer.tables import Chunk
 from support import FIXTURES, ROOT, launch, run_threads
 
 H2 = "com.h2database:h2:2.3.232"
@@ -112,6 +113,18 @@ class Rows(unittest.TestCase):
         run_threads(act, range(4))
         taken.append([age for age, in java.table(rows)])
         self.assertEqual(sorted(age for part in taken for age in part), list(range(1, 100_000)))
+
+
+class Malformed(unittest.TestCase):
+    def test_a_column_that_does_not_have_its_rows_is_refused(self):
+        good = {"name": "a", "type": "int", "nullable": True, "data": bytearray(8)}
+        self.assertEqual(Chunk(good, 2).values(), [0, 0])
+        for bad in ({"type": "complex"}, {"data": bytearray(7)}, {"data": [1, 2]}, {"data": None}, {"valid": bytearray(2)}, {"type": "string"},
+                    {"type": "string", "offsets": bytearray(8)}, {"type": "string", "offsets": bytearray(b"\0\0\0\0\0\0\0\0\1\0\0\0")},
+                    {"type": "timestamp", "data": bytearray(16)}, {"type": "decimal", "scale": 39, "data": bytearray(32)},
+                    {"type": "object", "data": [1]}):
+            with self.subTest(bad=bad), self.assertRaisesRegex(jpeer.ProtocolError, "malformed"):
+                Chunk({**good, **bad}, 2)
 
 
 class Libraries(unittest.TestCase):
