@@ -25,6 +25,7 @@
   ROW(FETCH, "jpeer.fetch")                                                                                  \
   ROW(DESCRIBE, "jpeer.describe")                                                                            \
   ROW(ASSEMBLE, "jpeer.assemble")                                                                            \
+  ROW(COLUMNS, "jpeer.columns")                                                                              \
   ROW(DISCOVER, "rpc.discover")                                                                              \
   ROW(OTHER, "other")
 

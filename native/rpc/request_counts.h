@@ -19,7 +19,8 @@ _Static_assert((int)METRICS_METHOD_NEW == (int)OP_NEW && (int)METRICS_METHOD_CAL
                    (int)METRICS_METHOD_CONTROL == (int)OP_CONTROL &&
                    (int)METRICS_METHOD_META == (int)OP_META && (int)METRICS_METHOD_FETCH == (int)OP_FETCH &&
                    (int)METRICS_METHOD_DESCRIBE == (int)OP_DESCRIBE &&
-                   (int)METRICS_METHOD_ASSEMBLE == (int)OP_ASSEMBLE,
+                   (int)METRICS_METHOD_ASSEMBLE == (int)OP_ASSEMBLE &&
+                   (int)METRICS_METHOD_COLUMNS == (int)OP_COLUMNS,
                "the methods of the metrics are in the order of enum op_kind");
 
 static inline enum metrics_method rpc_metrics_method(enum op_kind kind)
