@@ -19,13 +19,13 @@ import time
 from pathlib import Path
 
 from bench import (audit, callbacks, chains, chart, clients, document, loadtable, process, python, rivals, shm, stages,
-                   targets, tls, trust, values)
+                   tables as tables_part, targets, tls, trust, values)
 from bench.load import TRANSPORTS, UNIX_TRANSPORTS
 from bench.report import print_head, print_line, table
 from support.peer import BINARY, BUILD, ROOT
 
 PARTS = {part.NAME: part for part in (loadtable, rivals, stages, process, chains, values, clients, shm,
-                                      callbacks, tls, trust, audit, python)}
+                                      callbacks, tls, trust, audit, python, tables_part)}
 PLACEMENTS = ("apart", "together")
 LEGEND = """\
 - A shape CxI is C connections with I calls in flight on each.
