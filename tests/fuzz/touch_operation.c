@@ -83,6 +83,15 @@ static void check_fetch(const struct operation *operation)
   require(operation->fetch.from <= INT32_MAX);
 }
 
+static void check_columns(const struct operation *operation)
+{
+  require(operation->columns.max >= 1 && operation->columns.max <= INT32_MAX);
+  require(operation->columns.from <= INT32_MAX && operation->columns.cells_max > 0);
+  require(operation->columns.has_paths || operation->columns.path_count == 0);
+  for (size_t i = 0; i < operation->columns.path_count; i++)
+    touch_text(operation->columns.paths[i]);
+}
+
 void touch_operation(const struct operation *operation)
 {
   touch_text(operation->type);
@@ -99,6 +108,8 @@ void touch_operation(const struct operation *operation)
     touch_query(operation);
   else if (operation->kind == OP_FETCH)
     check_fetch(operation);
+  else if (operation->kind == OP_COLUMNS)
+    check_columns(operation);
 }
 
 enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)

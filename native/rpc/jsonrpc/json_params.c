@@ -846,9 +846,9 @@ static enum jp_status read_assemble(struct params_reader *reader)
 }
 
 static enum jp_status (*const readers[])(struct params_reader *reader) = {
-    [OP_CALL] = read_call,   [OP_NEW] = read_new,           [OP_GET] = read_get,
-    [OP_PUT] = read_put,     [OP_CONTROL] = read_control,   [OP_META] = read_meta,
-    [OP_FETCH] = read_fetch, [OP_DESCRIBE] = read_describe, [OP_ASSEMBLE] = read_assemble,
+    [OP_CALL] = read_call,       [OP_NEW] = read_new,           [OP_GET] = read_get,
+    [OP_PUT] = read_put,         [OP_CONTROL] = read_control,   [OP_META] = read_meta,
+    [OP_FETCH] = read_fetch,     [OP_DESCRIBE] = read_describe, [OP_ASSEMBLE] = read_assemble,
     [OP_COLUMNS] = read_columns,
 };
 
