@@ -76,7 +76,7 @@ struct columns {
   bool is_ref_counted; /* the ref has already been counted as sent for this answer */
   bool is_done;
   size_t rows;
-  size_t room; /* bytes that remain for the texts of objects */
+  size_t room; /* bytes that remain for the texts of the objects of the row that is being read */
   struct read_column *columns;
   size_t count;
 };
@@ -157,6 +157,7 @@ bool columns_natives_bind(JNIEnv *env, struct jvm *jvm)
       {&ids->pages_end, ids->pages_class, "end", "(Z)Z"},
       {&ids->pages_take, ids->pages_class, "take",
        "(Ljava/lang/Object;[Ljava/lang/String;IJZJ)Ljava/lang/Throwable;"},
+      {&ids->pages_sizes, ids->pages_class, "sizes", "()[J"},
       {&ids->pages_cut, ids->pages_class, "cut", "(I)V"},
       {&ids->pages_finish, ids->pages_class, "finish", "()[I"},
   };
@@ -173,7 +174,6 @@ bool columns_natives_bind(JNIEnv *env, struct jvm *jvm)
   } fields[] = {
       {&ids->pages_columns, ids->pages_class, "columns", "[Ljpeer/peer/Column;"},
       {&ids->pages_rows, ids->pages_class, "rows", "I"},
-      {&ids->pages_room, ids->pages_class, "roomForObjects", "J"},
       {&ids->pages_is_done, ids->pages_class, "isDone", "Z"},
       {&ids->column_name, ids->column_class, "name", "Ljava/lang/String;"},
       {&ids->column_is_nullable, ids->column_class, "isNullable", "Z"},
@@ -421,6 +421,12 @@ static bool fill_column(struct columns *page, const struct read_column *column, 
 
 /* ---- objects ---- */
 
+/* True if no later answer has more room: nothing else is in this one, or only the bracket of a batch. */
+static bool has_whole_answer(const struct operation *operation)
+{
+  return operation->columns.room + 1 >= operation->columns.room_max;
+}
+
 static size_t find_length(const struct columns *page, const struct op_value *value)
 {
   return page->request->operation->columns.text_length(value) + 1;
@@ -489,25 +495,55 @@ static bool read_row(struct columns *page, size_t row, bool may_become_refs, boo
   return true;
 }
 
-/* Reads the objects of all rows, and cuts the page where the room for their texts ends. */
-static bool read_objects(struct columns *page)
+/* Finds the columns of objects. *sizes becomes the bytes of the answer with the first rows, without the texts of
+ * their objects; NULL if there are none. */
+static bool begin_objects(struct columns *page, jlong **sizes)
 {
   JNIEnv *env = page->env;
-  const struct jvm_request *request = page->request;
-  bool has_objects = false;
+  struct arena *arena = page->request->arena;
+  *sizes = NULL;
   for (size_t i = 0; i < page->count; i++) {
     struct read_column *column = &page->columns[i];
     if (column->type != COLUMN_OBJECT)
       continue;
-    has_objects = true;
     column->objects = read_field(page, column, page->ids->column_objects);
-    column->items = arena_calloc(request->arena, page->rows + 1, sizeof *column->items);
-    if (column->items == NULL)
+    column->items = arena_calloc(arena, page->rows + 1, sizeof *column->items);
+    if (*sizes == NULL)
+      *sizes = arena_calloc(arena, page->rows + 1, sizeof **sizes);
+    if (column->items == NULL || *sizes == NULL)
       return fail_memory(page);
   }
-  for (size_t row = 0; has_objects && row < page->rows; row++) {
-    bool is_whole = request->operation->columns.room == request->operation->columns.room_max;
+  if (*sizes == NULL)
+    return true;
+  jlongArray given = (*env)->CallObjectMethod(env, page->pages, page->ids->pages_sizes);
+  if (take_exception(page))
+    return false;
+  (*env)->GetLongArrayRegion(env, given, 0, (jsize)page->rows, *sizes);
+  (*env)->DeleteLocalRef(env, given);
+  return true;
+}
+
+static bool cut_page(struct columns *page, size_t rows)
+{
+  page->rows = rows;
+  (*page->env)->CallVoidMethod(page->env, page->pages, page->ids->pages_cut, (jint)rows);
+  return !take_exception(page);
+}
+
+/* Reads the objects of all rows, and cuts the page where the room for their texts ends. */
+static bool read_objects(struct columns *page)
+{
+  const struct jvm_request *request = page->request;
+  size_t room = request->operation->columns.room;
+  bool is_whole = has_whole_answer(request->operation);
+  size_t used = 0;
+  jlong *sizes;
+  if (!begin_objects(page, &sizes))
+    return false;
+  for (size_t row = 0; sizes != NULL && row < page->rows; row++) {
+    size_t taken = (size_t)sizes[row] + used;
     size_t kept = request->stored == NULL ? 0 : request->stored->count;
+    size_t before = page->room = taken < room ? room - taken : 0;
     bool is_fitting = true;
     if (!read_row(page, row, row == 0 && is_whole, &is_fitting)) {
       /* an error that concerns this row alone is the answer of the next request, which reads it again */
@@ -516,16 +552,14 @@ static bool read_objects(struct columns *page)
       *page->outcome = (struct outcome){.kind = OUTCOME_VOID};
       is_fitting = false;
     }
+    used += before - page->room;
     if (is_fitting)
       continue;
     if (row == 0 && is_whole)
       return fail(page, FAILURE_SERVER, "a row does not fit in an answer");
     if (request->stored != NULL)
       jvm_objects_roll_back(request->thread, request->objects, request->stored, kept);
-    page->rows = row;
-    (*env)->CallVoidMethod(env, page->pages, page->ids->pages_cut, (jint)row);
-    if (take_exception(page))
-      return false;
+    return cut_page(page, row);
   }
   return true;
 }
@@ -555,10 +589,10 @@ static bool take_rows(struct columns *page)
   jobjectArray paths = operation->columns.has_paths ? make_paths(page) : NULL;
   if (operation->columns.has_paths && paths == NULL)
     return take_exception(page) ? false : fail_memory(page);
-  jthrowable thrown = (*env)->CallObjectMethod(
-      env, page->pages, page->ids->pages_take, page->object, paths, (jint)operation->columns.max,
-      (jlong)operation->columns.room, (jboolean)(operation->columns.room == operation->columns.room_max),
-      (jlong)operation->columns.cells_max);
+  jthrowable thrown =
+      (*env)->CallObjectMethod(env, page->pages, page->ids->pages_take, page->object, paths,
+                               (jint)operation->columns.max, (jlong)operation->columns.room,
+                               (jboolean)has_whole_answer(operation), (jlong)operation->columns.cells_max);
   if (take_exception(page))
     return false;
   return thrown == NULL || fail_thrown(page, thrown);
@@ -587,7 +621,6 @@ static bool find_columns(struct columns *page)
     page->columns[i].column = (*env)->GetObjectArrayElement(env, columns, (jsize)i);
   }
   (*env)->DeleteLocalRef(env, types);
-  page->room = (size_t)(*env)->GetLongField(env, page->pages, page->ids->pages_room);
   return true;
 }
 

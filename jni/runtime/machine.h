@@ -58,11 +58,11 @@ struct jvm_columns_ids {
   jmethodID pages_begin;
   jmethodID pages_end;
   jmethodID pages_take;
+  jmethodID pages_sizes;
   jmethodID pages_cut;
   jmethodID pages_finish;
   jfieldID pages_columns;
   jfieldID pages_rows;
-  jfieldID pages_room;
   jfieldID pages_is_done;
   jfieldID column_name;
   jfieldID column_is_nullable;

@@ -104,6 +104,44 @@ class SmallAnswers(PeerCase):
             self.assertEqual(texts, [chr(ord("a") + number) * 700 for number in range(20)])
 
 
+    def columns(self, client, instance, in_batch=1):
+        """Sends jpeer.columns until the end. Returns the result of each answer with rows."""
+        pages, is_done = [], False
+        while not is_done:
+            text = client.exchange(json.dumps([
+                {"jsonrpc": "2.0", "id": number, "method": "jpeer.columns", "params": {"instance": instance}}
+                for number in range(in_batch)]))
+            self.assertLessEqual(len(text), SMALL)
+            found = [reply["result"] for reply in json.loads(text)]
+            self.assertTrue(any(each["rows"] or each["done"] for each in found))
+            pages += [each for each in found if each["rows"]]
+            instance = found[0].get("ref", instance)
+            is_done = found[-1]["done"]
+        return pages
+
+    def test_pages_of_columns_fill_an_answer_and_no_more(self):
+        for client in self.each(*TRANSPORTS):
+            pages = self.columns(client, client.call("fixtures.Tables", "people", 300))
+            self.assertEqual(sum(page["rows"] for page in pages), 300)
+            self.assertLess(len(pages), 20)
+            refs = [each["ref"] for page in pages for each in page["columns"][2]["data"] if each is not None]
+            self.assertEqual(len(set(refs)), 150)
+
+    def test_a_row_too_long_for_an_answer_has_refs(self):
+        lengths = [10, 5000, 2000, 2900, 3000, 10, 10]
+        for client in self.each(*TRANSPORTS):
+            pages = self.columns(client, client.call("fixtures.Tables", "longStrings", typed("int[]", lengths)))
+            self.assertEqual([(page["rows"], page["columns"][1]["type"]) for page in pages],
+                             [(1, "string"), (1, "object"), (1, "string"), (1, "object"), (1, "object"), (2, "string")])
+            self.assertEqual(pages[1]["columns"][1]["data"][0]["length"], 5000)
+
+    def test_columns_of_a_batch_share_its_answer(self):
+        for client in self.each(*TRANSPORTS):
+            iterator = client.value("call", {"type": "java.util.List", "method": "iterator",
+                                             "instance": client.call("fixtures.Tables", "people", 100)})["ref"]
+            self.assertEqual(sum(page["rows"] for page in self.columns(client, iterator, 3)), 100)
+
+
 class Sharing(PeerCase):
     """Several clients of one session."""
 

@@ -26,13 +26,11 @@ final class ColumnPages {
   private Column[] columns = {}; // of the page; C reads it
   private int rows; // the rows of the page; C reads it
   private boolean isDone; // C reads it
-  private long roomForObjects; // the bytes that remain for the texts of objects; C reads it
   private int stored; // whole rows in the columns, those of the page included
   private boolean hasMisfits; // after these there is a row with values that do not fit their columns
   private boolean hasEnded;
   private Throwable thrown; // for the answer after the rows before it
   private boolean isRefused; // the policy denies the next row to this request
-  private long answerRoom;
   private long total; // the rows of all pages before, and those that were lost by an exception
 
   private ColumnPages() {
@@ -141,7 +139,6 @@ final class ColumnPages {
       }
     }
     columns = source.columns;
-    answerRoom = room;
     rows = (int) Math.min(stored, most);
     while (rows > 0 && size(rows) > room) {
       rows--;
@@ -238,6 +235,15 @@ final class ColumnPages {
     }
   }
 
+  /** The bytes of an answer with the first row, the first two rows, and so on, without the texts of objects. */
+  private long[] sizes() {
+    long[] sizes = new long[rows];
+    for (int i = 0; i < rows; i++) {
+      sizes[i] = size(i + 1);
+    }
+    return sizes;
+  }
+
   /** Sends fewer rows, because the texts of the objects in the others have no room. */
   private void cut(int count) {
     rows = count;
@@ -249,7 +255,6 @@ final class ColumnPages {
     for (int i = 0; i < types.length; i++) {
       types[i] = columns[i].finish(rows);
     }
-    roomForObjects = Math.max(0, answerRoom - size(rows));
     isDone = hasEnded && thrown == null && rows == stored && !hasMisfits;
     return types;
   }
