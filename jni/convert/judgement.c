@@ -145,7 +145,7 @@ bool jvm_judge_field(const struct jvm_request *request, struct jvm_class *class,
     const struct jvm_field *field = &table->fields[i];
     if (strcmp(field->raw_name, named.name) != 0 || strcmp(field->raw_descriptor, named.descriptor) != 0)
       continue;
-    uint64_t verdicts[JUDGE_VERDICTS] = {0};
+    uint64_t verdicts[JUDGE_WORDS] = {0};
     const struct judged_member member = {.kind = OP_MEMBER_FIELD,
                                          .modifiers = field->modifiers,
                                          .named_class = class->element_name,
