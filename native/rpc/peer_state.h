@@ -33,7 +33,6 @@ struct rpc_peer {
   struct rpc_jvm_figures *jvm_figures;
   /* For GET /metrics: */
   struct rpc_request_counts shared_counts; /* of requests without a crew member's worker */
-  struct rpc_request_counts ended_counts;  /* of workers that have ended; under worker.c's lock */
   _Atomic uint64_t callback_calls;         /* begun so far */
   _Atomic uint64_t callback_calls_ended;
 };

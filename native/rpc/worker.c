@@ -7,7 +7,9 @@
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rpc_worker *workers; /* of all crews; guarded by the lock */
-static uint32_t numbers;           /* the number of workers made so far; guarded by the lock */
+/* Of workers that have ended; guarded by the lock. Not in the peer, which may end before its workers. */
+static struct rpc_request_counts ended_counts;
+static uint32_t numbers; /* the number of workers made so far; guarded by the lock */
 static _Thread_local struct rpc_worker *worker_now;
 
 struct worker_start {
@@ -85,7 +87,7 @@ static void leave_workers(struct rpc_worker *worker)
 {
   worker_now = NULL;
   pthread_mutex_lock(&workers_lock);
-  add_counts(&worker->counts, worker->runner.peer->ended_counts.requests);
+  add_counts(&worker->counts, ended_counts.requests);
   *worker->link = worker->next;
   if (worker->next != NULL)
     worker->next->link = worker->link;
@@ -283,7 +285,7 @@ void rpc_workers_collect(struct rpc_peer *peer, struct metrics_figures *figures)
 {
   struct rpc_request_counts sums = {0};
   pthread_mutex_lock(&workers_lock);
-  add_counts(&peer->ended_counts, sums.requests);
+  add_counts(&ended_counts, sums.requests);
   for (struct rpc_worker *worker = workers; worker != NULL; worker = worker->next) {
     if (worker->runner.peer == peer)
       add_counts(&worker->counts, sums.requests);
