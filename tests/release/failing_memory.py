@@ -33,6 +33,7 @@ from support.shm import Ended, Refused  # noqa: E402
 ZMQ_MILLISECONDS = 1000
 MOST_FAULTS = 5  # faults of a kind, after which the rest of the kind is skipped
 SECONDS = 6  # for an answer or the end of a connection
+PLAIN_LIVES = 20
 SPARE_BLOCKS = 40  # blocks of caches, which grow when new classes and members are used
 # Words in the errors after a failed allocation, and after a connection that ended because of it.
 UNLUCKY = ("memory", "has left", "has ended", "could not be read", "callbackexception")
@@ -240,6 +241,7 @@ class Sweep:
         self.live = LIVES[name]
         self.colds = itertools.cycle(COLD)
         self.texts, self.faults = set(), []
+        self.lives = 0
 
     def wrong(self, replies, failing):
         """Yields the faults in the replies of a life in which allocations failed."""
@@ -263,6 +265,7 @@ class Sweep:
     def run_mode(self, last):
         """Runs lives until no allocation fails. Returns the number of allocations of a life."""
         for number in itertools.count(1):
+            self.lives += 1
             self.memory.fail(number, number if last is None else last)
             began = time.monotonic()
             replies = self.live(self.peer, next(self.colds))
@@ -284,10 +287,11 @@ class Sweep:
         first = self.run_mode(None)
         self.run_mode(FOREVER)
         if self.peer.process.poll() is None:
-            before = self.settled_blocks()
+            drift = self.drift()
+            before, lives = self.settled_blocks(), self.lives
             self.run_mode(None)
             self.run_mode(FOREVER)
-            grown = self.settled_blocks() - before
+            grown = self.settled_blocks() - before - round(drift * (self.lives - lives))
             if grown > SPARE_BLOCKS:
                 self.faults.append(f"{grown} blocks stay")
             after = [self.live(self.peer, COLD[0]) for _ in range(2)][1]
@@ -297,6 +301,13 @@ class Sweep:
             for text in sorted(self.texts, key=str):
                 print(f"    {text}")
         return first
+
+    def drift(self):
+        """By how much a life without failures raises the number of blocks: libraries free blocks of the peer."""
+        before = self.settled_blocks()
+        for _ in range(PLAIN_LIVES):
+            self.live(self.peer, COLD[0])
+        return max(0, self.settled_blocks() - before) / PLAIN_LIVES
 
     def settled_blocks(self):
         """The number of blocks after all connections of earlier lives have ended."""
