@@ -332,8 +332,8 @@ bool command_is_interrupted(void)
 void command_forget_interrupt(void)
 {
   uint64_t count;
+  interrupts = 0; /* first: a signal after this line is counted, and its event at worst read away */
   (void)!read(interrupt_event, &count, sizeof count);
-  interrupts = 0;
   output_pipe = PIPE_UNWATCHED;
 }
 
