@@ -695,7 +695,8 @@ struct value *evaluator_test_class(struct evaluator *ev, size_t at, struct value
                             .member = TEXT("isInstance"),
                             .receiver = make_class(ev, type),
                             .values = &value,
-                            .count = 1};
+                            .count = 1,
+                            .is_of_language = true};
   return call.receiver == NULL ? NULL : evaluator_invoke(ev, &call);
 }
 
@@ -797,9 +798,10 @@ static bool are_equal(struct evaluator *ev, size_t at, struct value *left, struc
                             .at = at,
                             .type = TEXT(""),
                             .member = TEXT("equals"),
-                            .receiver = left,
+                            .receiver = left, /* a class */
                             .values = &right,
-                            .count = 1};
+                            .count = 1,
+                            .is_of_language = true};
   *truth = value_equal(left, right);
   if (left->kind == right->kind || !is_class(left) || !is_class(right))
     return true;

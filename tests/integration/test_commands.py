@@ -344,6 +344,7 @@ class Output(CommandCase):
                 ("call", [one + "x"], "$1 java.util.ArrayList (1) [7]"), ("each", [one + "x"], "7"),
                 ("shell", ["-e", one + "for (y : x) z = y; z"], "7"),
                 ("shell", ["-e", "try { System.gc() } catch (e) x = 5; x"], "5"),
+                ("call", [one + "x instanceof List"], "true"),
         ):
             with self.subTest(name, words=words):
                 self.assert_prints(wanted + "\n", name, "--read-only", *words, peer=peer)
