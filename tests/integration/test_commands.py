@@ -275,6 +275,9 @@ class Output(CommandCase):
         ):
             with self.subTest(expression):
                 self.assert_prints(wanted, "call", "--table", expression)
+        done = self.command("call", "--table", "List.of(new java.util.concurrent.atomic.AtomicInteger(3))")
+        self.assertRegex(done.stdout, " 3")
+        self.assertNotIn("ncrement", done.stdout)
         self.assert_prints("1\n[2]\n", "call", "--ndjson", "List.of(1, [2])")
 
     def test_exceptions(self):
@@ -301,8 +304,8 @@ class Output(CommandCase):
                 self.assert_fails_with(5, "no answer in 300 ms", words[0], "--timeout", "300ms", *words[1:])
         self.assert_fails_with(1, "java.lang.IllegalStateException: no text", "call", "--raw", "fixtures.Looks.throwing()")
         self.assert_prints("$1 fixtures.Hostile\n", "call", "new fixtures.Hostile()")
-        done = self.command("call", "--table", "List.of(OptionalInt.empty())")
-        self.assertIn("<java.util.NoSuchElementException>", done.stdout)
+        done = self.command("call", "--table", "fixtures.Tables.beans(3)")
+        self.assertIn("<java.lang.IllegalStateException>", done.stdout)
 
     def test_output_that_cannot_be_written_is_an_error(self):
         for words in (["call", "1"], ["each", "IntStream.range(0, 9999)"], ["ls"], ["ps", "--json"], ["shell", "-e", "1"], ["stats"]):
@@ -358,6 +361,9 @@ class Output(CommandCase):
             with self.subTest(name, words=words):
                 self.assert_fails_with(3, f"names it with --rpc-idempotent '{member}'", name, "--read-only", *words, peer=peer)
         self.assertIn('"options":{"idempotent":true}', self.command("call", "--read-only", "--print-request", "Math.max(3, 5)").stdout)
+        peer = self.start("--rpc-idempotent", "fixtures.Tables.people,fixtures.Tables$Person.name")
+        cells = self.command("call", "--read-only", "--table", "fixtures.Tables.people(1)", peer=peer).stdout.split("\n")[2]
+        self.assertEqual(sorted(cells.replace("|", " ").split()), ["<denied>", "<denied>", "n0"])
 
     def test_exit_statuses_by_command(self):
         here = self.peer.address("ws")
