@@ -273,6 +273,18 @@ bool policy_is_idempotent(const struct policy *policy, struct text class_name, s
   return false;
 }
 
+bool policy_names_idempotent_write(const struct policy *policy, struct text class_name,
+                                   struct text field_name)
+{
+  for (size_t i = 0; i < policy->idempotent_count; i++) {
+    const struct policy_pattern *field = &policy->idempotent[i].member_pattern;
+    if (field->segment_count == 0 && !field->every_name && policy_pattern_matches(field, field_name) &&
+        policy_pattern_matches(&policy->idempotent[i].class_pattern, class_name))
+      return true;
+  }
+  return false;
+}
+
 /* ---- building ---- */
 
 static enum jp_status out_of_memory(struct jp_error *error)

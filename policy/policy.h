@@ -146,6 +146,10 @@ bool policy_shows_class(const struct policy *policy, enum policy_channel channel
 /* True if the list of idempotent members has the member. Whether it may be called is decided by
  * policy_check. */
 bool policy_is_idempotent(const struct policy *policy, struct text class_name, struct text member_name);
+/* The same for a write of the field, or of an array's element "[]". A pattern with a wildcard for members means methods, so
+ * it does not count. */
+bool policy_names_idempotent_write(const struct policy *policy, struct text class_name,
+                                   struct text field_name);
 
 /* "rule 3 (policy.yaml:12)", "preset deny-unsafe", "--rpc-allow 'com.example.**'", "default action".
  * Borrowed: valid as long as the policy. */

@@ -61,6 +61,15 @@ enum jp_status jvm_judge_idempotent(const struct jvm_request *request, const str
   return judge_deny_changing(member->named_class, member->member, request->arena, denied);
 }
 
+enum jp_status jvm_judge_idempotent_write(const struct jvm_request *request,
+                                          const struct judged_member *member, struct outcome *denied)
+{
+  if (judge_is_idempotent_write(request->judge, member->named_class, member->member) ||
+      judge_is_idempotent_write(request->judge, member->declaring_class, member->member))
+    return JP_OK;
+  return judge_deny_changing(member->named_class, member->member, request->arena, denied);
+}
+
 /* ---- members that are not named by an operation ---- */
 
 static struct jvm_method *find_method(struct jvm_thread *thread, jclass declaring, struct named_method named)

@@ -26,6 +26,10 @@ bool jvm_judge_allows(const struct judge *judge, enum op_kind operation, const s
  * jvm_judge_member. */
 enum jp_status jvm_judge_idempotent(const struct jvm_request *request, const struct judged_member *member,
                                     const struct jvm_lineage *lineage, struct outcome *denied) JP_MUST_CHECK;
+/* The same for a field or an element that is written: it is named without a wildcard. */
+enum jp_status jvm_judge_idempotent_write(const struct jvm_request *request,
+                                          const struct judged_member *member,
+                                          struct outcome *denied) JP_MUST_CHECK;
 
 /* ---- members that are not named by an operation ---- */
 

@@ -361,6 +361,8 @@ static enum jp_status ask_if_idempotent(const struct jvm_request *request, const
   struct jvm_lineage lineage;
   if (request->operation->kind == OP_GET)
     return JP_OK;
+  if (request->operation->kind == OP_PUT)
+    return jvm_judge_idempotent_write(request, &target->facts, outcome);
   bool has_lineage = fill_lineage(request, target->resolved, &lineage);
   return jvm_judge_idempotent(request, &target->facts, has_lineage ? &lineage : NULL, outcome);
 }

@@ -332,8 +332,8 @@ bool command_is_interrupted(void)
 void command_forget_interrupt(void)
 {
   uint64_t count;
+  interrupts = 0; /* first: a signal after this line is counted, and its event at worst read away */
   (void)!read(interrupt_event, &count, sizeof count);
-  interrupts = 0;
   output_pipe = PIPE_UNWATCHED;
 }
 
@@ -883,7 +883,7 @@ static int save_session(struct command *command, int code)
 }
 
 /* The first word is an address, if it looks like one. */
-static void take_address(struct command *command)
+static bool take_address(struct command *command)
 {
   static const char *const kinds[] = {
       "ws+unix:", "ws://", "http+unix:", "http://", "shm:", "tcp://", "ipc://", "wss://", "https://"};
@@ -894,16 +894,38 @@ static void take_address(struct command *command)
     command->options.url = word;
     command->words++;
     command->word_count--;
-    return;
+    return true;
   }
+  return false;
+}
+
+/* The address of a shell, and the options that follow it. Of a script that the options name, the words are arguments. */
+static enum jp_status read_shell_words(struct command *command, const struct option_input *input,
+                                       const struct option_result *result, struct jp_error *error)
+{
+  if (command->options.file != NULL || command->options.expression != NULL || !take_address(command))
+    return JP_OK;
+  const char *address = command->options.url;
+  struct option_input rest = *input;
+  struct option_result of_rest;
+  if (result->used > 0 && strcmp(input->args[result->used - 1], "--") == 0)
+    return JP_OK;
+  rest.args = command->words;
+  rest.arg_count = command->word_count;
+  rest.variable = NULL;
+  enum jp_status status = options_parse(&rest, &command->options, &of_rest, error);
+  if (status == JP_OK && command->options.url != address)
+    status = jp_fail(error, JP_INVALID, "the address is given twice: \"%.*s\" and \"%.*s\"",
+                     OPTION_SHOWN(address), OPTION_SHOWN(command->options.url));
+  command->words += status == JP_OK ? of_rest.used : 0;
+  command->word_count -= status == JP_OK ? of_rest.used : 0;
+  return status;
 }
 
 static int run_with_peer(const struct command_row *row, struct command *command)
 {
   int code = row->bit == CALL ? command_check_call(command) : COMMAND_GOOD;
   if (row->bit == SHELL) {
-    if (command->options.file == NULL && command->options.expression == NULL)
-      take_address(command); /* the words of a script are its arguments */
     survives_interrupts = true;
     command->reconnects = true;
   }
@@ -974,14 +996,19 @@ static int run_row(const struct command_row *row, char *const *args, size_t arg_
   command.is_terminal = isatty(STDOUT_FILENO) == 1;
   const char *no_colour = getenv("NO_COLOR");
   command.has_colour = command.is_terminal && (no_colour == NULL || *no_colour == '\0');
-  if (options_parse(&input, &command.options, &result, &error) != JP_OK) {
+  enum jp_status status = options_parse(&input, &command.options, &result, &error);
+  if (status == JP_OK) {
+    command.words = args + result.used;
+    command.word_count = arg_count - result.used;
+    if (row->bit == SHELL)
+      status = read_shell_words(&command, &input, &result, &error);
+  }
+  if (status != JP_OK) {
     code = command_fail_usage(&command, "%s", error.text);
   } else if (command.options.help) {
     print_help(row, options, input.option_count);
     code = COMMAND_GOOD;
   } else {
-    command.words = args + result.used;
-    command.word_count = arg_count - result.used;
     if (command.word_count < row->words_min)
       code = command_fail_usage(&command, "needs %s", row->arguments);
     else if (command.word_count > row->words_max)

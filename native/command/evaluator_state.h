@@ -98,8 +98,7 @@ struct invocation {
   struct value *receiver; /* NULL: none */
   struct value **values;  /* the arguments; in an array of the caller's */
   size_t count;
-  bool
-      is_of_language; /* makes what the language itself needs an object for: a List, a Map, what was thrown */
+  bool is_of_language; /* changes nothing: makes a List, a Map or what was thrown, or asks about a class */
 };
 
 /* ---- batch.c ---- */

@@ -695,7 +695,8 @@ struct value *evaluator_test_class(struct evaluator *ev, size_t at, struct value
                             .member = TEXT("isInstance"),
                             .receiver = make_class(ev, type),
                             .values = &value,
-                            .count = 1};
+                            .count = 1,
+                            .is_of_language = true};
   return call.receiver == NULL ? NULL : evaluator_invoke(ev, &call);
 }
 
@@ -797,9 +798,10 @@ static bool are_equal(struct evaluator *ev, size_t at, struct value *left, struc
                             .at = at,
                             .type = TEXT(""),
                             .member = TEXT("equals"),
-                            .receiver = left,
+                            .receiver = left, /* a class */
                             .values = &right,
-                            .count = 1};
+                            .count = 1,
+                            .is_of_language = true};
   *truth = value_equal(left, right);
   if (left->kind == right->kind || !is_class(left) || !is_class(right))
     return true;
@@ -852,12 +854,45 @@ static struct value *evaluate_prefix(struct evaluator *ev, const struct node *no
   return value == NULL || result != NULL ? result : evaluator_fail(ev, node->at, "", "%s", error.text);
 }
 
+/* The type of an expression that need not be evaluated for it: 'D' of `2.0`, `-x * 2.0` or `(double) x`. '\0': unknown. */
+static char numeric_type(const struct node *node)
+{
+  static const char literals[] = {
+      [LITERAL_INT] = 'I',    [LITERAL_LONG] = 'J', [LITERAL_FLOAT] = 'F',
+      [LITERAL_DOUBLE] = 'D', [LITERAL_CHAR] = 'C', [LITERAL_TEXT] = '\0',
+  };
+  if (node->kind == NODE_LITERAL)
+    return literals[node->literal];
+  if (node->kind == NODE_CAST) {
+    const struct primitive *primitive = primitive_find_keyword(node->type);
+    return primitive == NULL || primitive->letter == 'Z' ? '\0' : primitive->letter;
+  }
+  char type = node->kind == NODE_NEGATE || node->kind == NODE_BINARY ? numeric_type(node->first) : '\0';
+  char other = node->kind == NODE_BINARY && node->op >= BINARY_ADD && type != '\0'
+                   ? numeric_type(node->second)
+               : node->kind == NODE_NEGATE ? type
+                                           : '\0';
+  return type == '\0' || other == '\0' ? '\0' : value_promote(type, other);
+}
+
+/* A number becomes what Java's numeric promotion makes of both arms (JLS 15.25.2), if the type of the arm that is not taken
+ * is known without its evaluation. */
 static struct value *evaluate_conditional(struct evaluator *ev, const struct node *node)
 {
   bool truth;
+  struct jp_error error = {0};
   if (!evaluator_is_true(ev, node->first, &truth))
     return NULL;
-  return evaluator_evaluate(ev, truth ? node->second : node->third);
+  struct value *value = evaluator_evaluate(ev, truth ? node->second : node->third);
+  char other = value == NULL ? '\0' : numeric_type(truth ? node->third : node->second);
+  if (other != 'J' && other != 'F' && other != 'D') /* no wider than what the arm can be */
+    return value;
+  if (evaluator_know(ev, value) == NULL)
+    return NULL;
+  if (value->kind != VALUE_INTEGER && value->kind != VALUE_NUMBER && value->kind != VALUE_CHAR)
+    return value;
+  struct value *result = value_convert(&ev->pool, value, value_promote(value->primitive, other), &error);
+  return evaluator_or_no_memory(ev, result);
 }
 
 struct value *evaluator_evaluate(struct evaluator *ev, const struct node *node)

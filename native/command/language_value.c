@@ -427,15 +427,19 @@ static double float_of(const struct value *value)
   return value->kind == VALUE_NUMBER ? (double)(float)value->number : (double)(float)value->integer;
 }
 
-/* Of one operand or two: binary numeric promotion (JLS 5.6). */
-static char promote(const struct value *left, const struct value *right)
+char value_promote(char left, char right)
 {
   static const char order[] = "DFJ";
   for (const char *type = order; *type != '\0'; type++) {
-    if (left->primitive == *type || right->primitive == *type)
+    if (left == *type || right == *type)
       return *type;
   }
   return 'I';
+}
+
+static char promote(const struct value *left, const struct value *right)
+{
+  return value_promote(left->primitive, right->primitive);
 }
 
 static int64_t wrap(char type, uint64_t bits)

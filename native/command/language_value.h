@@ -104,6 +104,9 @@ const char *value_describe(const struct value *value, char out[120]);
 struct value *value_operate(struct value_pool *pool, enum binary_operator op, const struct value *left,
                             const struct value *right, const char **throws, struct jp_error *error);
 struct value *value_negate(struct value_pool *pool, const struct value *value, struct jp_error *error);
+/* Of the primitive types of one operand or two: binary numeric promotion (JLS 5.6). */
+char value_promote(char left, char right);
+
 /* Converts a number or char to a primitive type, as a cast does. NULL and *error: it cannot be. */
 struct value *value_convert(struct value_pool *pool, const struct value *value, char primitive,
                             struct jp_error *error);

@@ -350,8 +350,8 @@ int session_file_save(struct session_file *file, const struct command *command, 
     write_variable(&out, name, value, repeated[i]);
   free(repeated);
   BUFFER_LITERAL(&out, "\n]}\n");
-  errno = ENOMEM;
-  bool is_written = is_good && !out.failed && replace_file(file, buffer_text(&out));
+  errno = out.failed || !is_good ? ENOMEM : EFBIG; /* a larger file could not be read again */
+  bool is_written = is_good && !out.failed && out.len <= FILE_MAX && replace_file(file, buffer_text(&out));
   buffer_fini(&out);
   if (is_written)
     return COMMAND_GOOD;

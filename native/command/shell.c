@@ -158,8 +158,10 @@ static bool take_value(struct statement_listener *listener, struct value *value,
     show_value(shell, value);
   if (!is_expression || shell->status == COMMAND_GOOD)
     return true;
+  /* A Ctrl-C that reached the showing means the statements that follow on the line, too. */
+  bool goes_on = shell->editor != NULL && !command_is_interrupted();
   command_forget_interrupt();
-  return shell->editor != NULL;
+  return goes_on;
 }
 
 static bool run_source(struct shell *shell, const char *file, struct text source)

@@ -75,6 +75,7 @@ static void close_stream(struct command *command, const struct value *object)
   struct jp_answer *answer;
   const struct failure *failure;
   bool truth = false;
+  close_it.options = evaluator_options(command->evaluator);
   if (evaluator_ask(command->evaluator, &is_stream, 1, &truth) && truth &&
       evaluator_request(command->evaluator, &close_it, &answer, &failure))
     jp_answer_free(answer);

@@ -123,6 +123,72 @@ struct accessor {
   const char *method;
 };
 
+/* "name" for "getName"; absent: the name has no such form. */
+static struct text property_of(struct table *table, struct text method, struct text prefix)
+{
+  if (!text_starts_with(method, prefix) || method.len == prefix.len ||
+      (method.data[prefix.len] >= 'a' && method.data[prefix.len] <= 'z'))
+    return TEXT_ABSENT;
+  struct text name =
+      arena_printf(&table->arena, "%.*s", TEXT_ARGS(text_slice(method, prefix.len, method.len)));
+  if (name.data != NULL && name.data[0] >= 'A' && name.data[0] <= 'Z')
+    *(char *)name.data = (char)(name.data[0] | 0x20);
+  return name;
+}
+
+static bool has_name(struct table *table, struct jp_json list, struct text name)
+{
+  struct jp_json item;
+  for (struct jp_json_cursor cursor = jp_json_enter(list); jp_json_next(&cursor, NULL, &item);) {
+    if (text_equal(value_read_text(&table->arena, jp_json_member(item, "name")), name))
+      return true;
+  }
+  return false;
+}
+
+/* Whether the described class has a field or a constructor's parameter of the name, or a method that sets it. */
+static bool has_property(struct table *table, struct jp_json description, struct text property)
+{
+  struct jp_json member;
+  if (has_name(table, jp_json_member(description, "fields"), property))
+    return true;
+  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(description, "constructors"));
+       jp_json_next(&cursor, NULL, &member);) {
+    if (has_name(table, jp_json_member(member, "parameters"), property))
+      return true;
+  }
+  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(description, "methods"));
+       jp_json_next(&cursor, NULL, &member);) {
+    struct text name = value_read_text(&table->arena, jp_json_member(member, "name"));
+    if (jp_json_count(jp_json_member(member, "parameters")) == 1 &&
+        text_equal(property_of(table, name, TEXT("set")), property))
+      return true;
+  }
+  return false;
+}
+
+/* The column that the method without parameters is for; absent: for none, because it may do more than to read. */
+static struct text column_of(struct table *table, struct jp_json description, struct jp_json method,
+                             struct text name, bool is_record)
+{
+  if (is_record)
+    return jp_json_member(method, "inheritedFrom").kind != JP_JSON_STRING &&
+                   has_property(table, description, name)
+               ? name
+               : TEXT_ABSENT;
+  struct text returned = value_read_text(&table->arena, jp_json_member(method, "returnType"));
+  if (text_equal(returned, TEXT("boolean"))) {
+    struct text question = property_of(table, name, TEXT("is"));
+    if (question.data != NULL)
+      return question;
+  }
+  struct text property = property_of(table, name, TEXT("get"));
+  return property.data != NULL && !text_starts_with(name, TEXT("getAnd")) &&
+                 has_property(table, description, property)
+             ? property
+             : TEXT_ABSENT;
+}
+
 static size_t find_accessors(struct command *command, struct table *table, const char *type,
                              struct accessor accessors[COLUMNS_MAX])
 {
@@ -150,21 +216,9 @@ static size_t find_accessors(struct command *command, struct table *table, const
                     text_equal(returned, TEXT("void"));
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
       is_other |= text_equal(name, text_of(others[i]));
-    size_t skipped =
-        text_starts_with(name, TEXT("get")) && name.len > 3                                           ? 3
-        : text_starts_with(name, TEXT("is")) && name.len > 2 && text_equal(returned, TEXT("boolean")) ? 2
-                                                                                                      : 0;
-    if (is_other ||
-        (is_record ? jp_json_member(method, "inheritedFrom").kind == JP_JSON_STRING : skipped == 0))
-      continue;
-    char *column = arena_alloc(&table->arena, name.len + 1);
-    if (column == NULL)
-      break;
-    skipped = is_record ? 0 : skipped;
-    memcpy(column, name.data + skipped, name.len - skipped + 1);
-    if (skipped > 0 && column[0] >= 'A' && column[0] <= 'Z')
-      column[0] = (char)(column[0] | 0x20);
-    accessors[count++] = (struct accessor){text_of(column), name.data};
+    struct text column = is_other ? TEXT_ABSENT : column_of(table, description, method, name, is_record);
+    if (column.data != NULL)
+      accessors[count++] = (struct accessor){column, name.data};
   }
   jp_answer_free(answer);
   return count;
@@ -190,8 +244,9 @@ static bool fill_from_objects(struct command *command, struct table *table, stru
       for (size_t i = 0; object != NULL && i < columns; i++) {
         cells[count] = value_create(&pool, VALUE_VOID);
         is_good &= cells[count] != NULL;
-        requests[count++] =
+        requests[count] =
             jp_build_instance_method_call(NULL, accessors[i].method, jp_object(object->ref), JP_NO_ARGUMENTS);
+        requests[count++].options = evaluator_options(command->evaluator);
       }
       is_good &= object != NULL;
       if (!is_good)

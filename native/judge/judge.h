@@ -153,6 +153,12 @@ static inline bool judge_is_idempotent(const struct judge *judge, struct text cl
   return policy_is_idempotent(judge->policy, class_name, member);
 }
 
+static inline bool judge_is_idempotent_write(const struct judge *judge, struct text class_name,
+                                             struct text field_name)
+{
+  return policy_names_idempotent_write(judge->policy, class_name, field_name);
+}
+
 /* Makes the outcome of a request that is limited to idempotent members (op/operation.h) and means another
  * member. Returns JP_DENIED. */
 enum jp_status judge_deny_changing(struct text class_name, struct text member, struct arena *arena,

@@ -50,7 +50,8 @@ class Expressions(CommandCase):
                 ("-Math.max(3, 5) * 2 - 7 % 4", "-13"),
                 ("Integer.MAX_VALUE + 1", "-2147483648"),
                 ("Integer.MIN_VALUE / -1", "-2147483648"),
-                ("7 / 2 + 7 / 2.0", "6.5"),
+                ("7 / 2 + 7 / 2.0", "6.5"), ("(true ? 1 : 2.0) / 2", "0.5"), ("(false ? -(float) 2 * 3 : 1) / 2", "0.5"),
+                ("true ? null : 2.0", "null"), ("(true ? 1 : \"x\") / 2", "0"),
                 ("0.1f + 0.2f", "0.3"),
                 ("0.1 + 0.2", "0.30000000000000004"),
                 ("(byte) 300", "44"),
@@ -274,6 +275,9 @@ class Output(CommandCase):
         ):
             with self.subTest(expression):
                 self.assert_prints(wanted, "call", "--table", expression)
+        done = self.command("call", "--table", "List.of(new java.util.concurrent.atomic.AtomicInteger(3))")
+        self.assertRegex(done.stdout, " 3")
+        self.assertNotIn("ncrement", done.stdout)
         self.assert_prints("1\n[2]\n", "call", "--ndjson", "List.of(1, [2])")
 
     def test_exceptions(self):
@@ -300,8 +304,8 @@ class Output(CommandCase):
                 self.assert_fails_with(5, "no answer in 300 ms", words[0], "--timeout", "300ms", *words[1:])
         self.assert_fails_with(1, "java.lang.IllegalStateException: no text", "call", "--raw", "fixtures.Looks.throwing()")
         self.assert_prints("$1 fixtures.Hostile\n", "call", "new fixtures.Hostile()")
-        done = self.command("call", "--table", "List.of(OptionalInt.empty())")
-        self.assertIn("<java.util.NoSuchElementException>", done.stdout)
+        done = self.command("call", "--table", "fixtures.Tables.beans(3)")
+        self.assertIn("<java.lang.IllegalStateException>", done.stdout)
 
     def test_output_that_cannot_be_written_is_an_error(self):
         for words in (["call", "1"], ["each", "IntStream.range(0, 9999)"], ["ls"], ["ps", "--json"], ["shell", "-e", "1"], ["stats"]):
@@ -344,6 +348,7 @@ class Output(CommandCase):
                 ("call", [one + "x"], "$1 java.util.ArrayList (1) [7]"), ("each", [one + "x"], "7"),
                 ("shell", ["-e", one + "for (y : x) z = y; z"], "7"),
                 ("shell", ["-e", "try { System.gc() } catch (e) x = 5; x"], "5"),
+                ("call", [one + "x instanceof List"], "true"),
         ):
             with self.subTest(name, words=words):
                 self.assert_prints(wanted + "\n", name, "--read-only", *words, peer=peer)
@@ -356,6 +361,9 @@ class Output(CommandCase):
             with self.subTest(name, words=words):
                 self.assert_fails_with(3, f"names it with --rpc-idempotent '{member}'", name, "--read-only", *words, peer=peer)
         self.assertIn('"options":{"idempotent":true}', self.command("call", "--read-only", "--print-request", "Math.max(3, 5)").stdout)
+        peer = self.start("--rpc-idempotent", "fixtures.Tables.people,fixtures.Tables$Person.name")
+        cells = self.command("call", "--read-only", "--table", "fixtures.Tables.people(1)", peer=peer).stdout.split("\n")[2]
+        self.assertEqual(sorted(cells.replace("|", " ").split()), ["<denied>", "<denied>", "n0"])
 
     def test_exit_statuses_by_command(self):
         here = self.peer.address("ws")

@@ -155,6 +155,14 @@ class Cancels(PeerCase):
                 self.assertEqual("false", client.call("java.lang.Thread", "interrupted"))
             await_running(self.client, 0)
 
+    def test_a_cancel_that_may_change_nothing_is_refused(self):
+        for client in self.each(*READ_AHEAD, ZmqClient):
+            self.begin(client, 7, "sleep", 300)
+            client.send(json.dumps({**cancel_request("cancel", 7), "options": {"idempotent": True}}))
+            answers = self.receive(client, 2)
+            self.assertIn("result", answers[7])
+            self.assertEqual(-32001, answers["cancel"]["error"]["code"])
+
     def test_what_waits_never_runs(self):
         for client in self.each(*READ_AHEAD, ZmqClient):
             added = client.new("java.util.ArrayList")

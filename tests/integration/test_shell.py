@@ -238,6 +238,18 @@ class Scripts(PeerCase):
         self.assertEqual((out, status), ("1\n", 1))
         self.assertTrue(errors.startswith("FILE:2:9: java.lang.NumberFormatException"), errors)
 
+    def test_options_after_the_address_are_options(self):
+        for words, status, shown, said in (
+                (["--read-only"], 3, "", "--rpc-idempotent 'java.lang.System.gc'"), ([], 0, "done\n", ""),
+                (["--", "--read-only"], 0, "done\n", ""), (["--raed-only"], 2, "", "did you mean --read-only?"),
+                (["-u", "ws://localhost:1"], 2, "", "the address is given twice"),
+        ):
+            with self.subTest(words=words):
+                done = subprocess.run([BINARY, "shell", self.peer.address("ws"), *words], input="System.gc(); \"done\"\n",
+                                      capture_output=True, text=True, env=environment(), timeout=START_SECONDS)
+                self.assertEqual((done.returncode, done.stdout), (status, shown), done.stderr)
+                self.assertIn(said, done.stderr)
+
     def test_arguments_and_the_first_line(self):
         self.assertEqual(self.script("#!/usr/bin/env -S jpeer shell -f\nargs[1] + args.size()\n", "a", "b"), ("b2\n", "", 0))
 

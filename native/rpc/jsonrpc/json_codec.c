@@ -507,6 +507,7 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
   const struct rpc_value_rules rules = {.digits_max = call->peer->config.limits.java.number_digits_max};
   const struct rpc_answer answer = {.request_id = request->id};
   struct operation operation;
+  struct rpc_request_options options;
   struct outcome outcome = {.kind = OUTCOME_VOID};
   bool is_control = request->epoch.data == NULL && !has_wrong_extras(request, &call->arena) &&
                     text_equal(request->method, TEXT("control")) &&
@@ -516,6 +517,10 @@ static void handle_beside(void *context, const struct jsonrpc_request *request,
   bool is_admin = call->client == NULL ? call->beside->is_admin : principal_is_admin(call->client->principal);
   if (operation.command == OP_CANCEL && operation.command_call != 0 && !is_admin)
     return; /* it is refused in its turn */
+  if (operation.command == OP_CANCEL &&
+      (rpc_request_options_read(request, &call->arena, &options, &outcome) != JP_OK ||
+       options.only_idempotent))
+    return; /* as above */
   if (operation.command == OP_CANCEL) {
     bool is_found = operation.command_call != 0
                         ? rpc_workers_end_call(operation.command_call)
