@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +35,8 @@ static struct {
   enum audit_on_error on_error;
   void (*reopened)(void);
 
+  sem_t wanted; /* the thread that writes what nobody waits for is woken */
+
   pthread_mutex_t queue_lock; /* guards the following, and is held briefly */
   struct buffer queue;        /* whole lines */
   uint64_t numbered;          /* the number of the last line */
@@ -49,6 +53,13 @@ static struct {
   _Atomic uint64_t settled; /* the number of the last line in the file */
   _Atomic enum state state;
 } audit = {.queue_lock = PTHREAD_MUTEX_INITIALIZER, .file_lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct {
+  uint64_t last; /* audit_own_line */
+  enum audit_patience patience;
+  bool is_hung;     /* a brief wait was in vain, */
+  uint64_t hung_at; /* and this was the last line in the file */
+} own;
 
 /* ---- opening ---- */
 
@@ -80,6 +91,41 @@ static void restrict_mode(void)
              strerror(errno));
 }
 
+static void settle_to(uint64_t last);
+
+/* A line that was left comes with one post; all that are queued are written for the first. */
+static void *write_left(void *nothing)
+{
+  pthread_setname_np(pthread_self(), "audit");
+  for (;;) {
+    if (sem_wait(&audit.wanted) != 0)
+      continue;
+    settle_to(atomic_load_explicit(&audit.queued, memory_order_acquire));
+    while (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_FAILS) {
+      nanosleep(&(struct timespec){.tv_nsec = AGAIN_MS * 1000000L}, NULL);
+      settle_to(atomic_load_explicit(&audit.queued, memory_order_acquire));
+    }
+  }
+  return nothing;
+}
+
+static enum jp_status start_writer(struct jp_error *error)
+{
+  pthread_t writer;
+  sigset_t all;
+  sigset_t before;
+  sem_init(&audit.wanted, 0, 0);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int failure = pthread_create(&writer, NULL, write_left, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (failure != 0)
+    return jp_fail(error, JP_NO_MEMORY, "the thread that writes the audit cannot be started: %s",
+                   strerror(failure));
+  pthread_detach(writer);
+  return JP_OK;
+}
+
 enum jp_status audit_open(const struct audit_config *config, struct jp_error *error)
 {
   struct stat facts;
@@ -96,6 +142,9 @@ enum jp_status audit_open(const struct audit_config *config, struct jp_error *er
     return status;
   restrict_mode();
   audit.on_error = config->on_error;
+  status = start_writer(error);
+  if (status != JP_OK)
+    return status;
   audit_switches = (struct audit_switches){
       .is_on = true, .has_starts = config->has_starts, .has_values = config->has_values};
   return JP_OK;
@@ -321,7 +370,8 @@ static bool queue_lost(void)
   return is_queued;
 }
 
-uint64_t audit_line_queue(struct buffer *line)
+/* Returns the number of the line, 0 if it is lost. */
+static uint64_t number_line(struct buffer *line)
 {
   uint64_t number = 0;
   pthread_mutex_lock(&audit.queue_lock);
@@ -332,6 +382,22 @@ uint64_t audit_line_queue(struct buffer *line)
     audit.lost++;
   }
   pthread_mutex_unlock(&audit.queue_lock);
+  return number;
+}
+
+uint64_t audit_line_queue(struct buffer *line)
+{
+  const uint64_t number = number_line(line);
+  if (number != 0)
+    own.last = number;
+  return number;
+}
+
+uint64_t audit_line_leave(struct buffer *line)
+{
+  const uint64_t number = number_line(line);
+  buffer_fini(line);
+  sem_post(&audit.wanted);
   return number;
 }
 
@@ -353,8 +419,7 @@ void audit_reload(const char *what, const char *path, const struct jp_error *err
   audit_line_text(&line, "outcome", error == NULL ? TEXT("ok") : TEXT("error"));
   if (error != NULL)
     audit_line_text(&line, "reason", text_of(error->text));
-  (void)audit_line_end(&line);
-  audit_settle();
+  (void)audit_line_leave(&line);
 }
 
 /* ---- writing ---- */
@@ -450,11 +515,11 @@ static bool may_write(void)
          clock_now_ms() >= audit.again_ms;
 }
 
-void audit_settle_lines(void)
+/* Writes all that is queued, unless the line of this number is in the file. */
+static void settle_to(uint64_t last)
 {
   bool is_reopened = false;
-  const uint64_t last = atomic_load_explicit(&audit.queued, memory_order_acquire);
-  if (last == atomic_load_explicit(&audit.settled, memory_order_acquire))
+  if (last <= atomic_load_explicit(&audit.settled, memory_order_acquire))
     return;
   pthread_mutex_lock(&audit.file_lock);
   /* Another thread may have written the lines of this one while this one waited. */
@@ -466,7 +531,62 @@ void audit_settle_lines(void)
   if (!is_reopened || audit.reopened == NULL)
     return;
   audit.reopened();
-  audit_settle_lines();
+  settle_to(atomic_load_explicit(&audit.queued, memory_order_acquire));
+}
+
+uint64_t audit_own_line(void)
+{
+  return own.last;
+}
+
+void audit_forget_lines(void)
+{
+  own.last = 0;
+}
+
+void audit_be_brief(void)
+{
+  own.patience = AUDIT_BRIEF;
+}
+
+bool audit_has_settled(uint64_t number)
+{
+  return number <= atomic_load_explicit(&audit.settled, memory_order_acquire) ||
+         atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_FAILS;
+}
+
+/* While a write hangs, the thread waits once only. */
+static bool await_briefly(uint64_t number)
+{
+  enum { BRIEF_MS = 5, PIECE_NS = 50000 };
+  if (audit_has_settled(number))
+    return true;
+  const uint64_t settled = atomic_load_explicit(&audit.settled, memory_order_relaxed);
+  sem_post(&audit.wanted);
+  if (own.is_hung && own.hung_at == settled)
+    return false;
+  const int64_t until_ms = clock_now_ms() + BRIEF_MS;
+  while (!audit_has_settled(number) && clock_now_ms() < until_ms)
+    nanosleep(&(struct timespec){.tv_nsec = PIECE_NS}, NULL);
+  own.is_hung = !audit_has_settled(number);
+  own.hung_at = atomic_load_explicit(&audit.settled, memory_order_relaxed);
+  return !own.is_hung;
+}
+
+bool audit_settle_line(uint64_t number, enum audit_patience patience)
+{
+  if (patience == AUDIT_BRIEF || own.patience == AUDIT_BRIEF)
+    return await_briefly(number);
+  settle_to(number);
+  return true;
+}
+
+void audit_finish(void)
+{
+  pthread_mutex_lock(&audit.file_lock);
+  audit.again_ms = 0;
+  pthread_mutex_unlock(&audit.file_lock);
+  settle_to(atomic_load_explicit(&audit.queued, memory_order_acquire));
 }
 
 bool audit_may_serve(void)
@@ -474,6 +594,7 @@ bool audit_may_serve(void)
   if (audit.on_error == AUDIT_SERVES ||
       atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_WRITES)
     return true;
-  audit_settle_lines();
+  if (own.patience == AUDIT_PATIENT)
+    settle_to(atomic_load_explicit(&audit.queued, memory_order_acquire));
   return atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_WRITES;
 }

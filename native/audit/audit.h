@@ -5,8 +5,9 @@
  * what and how it ended (docs/operations.md, "The audit"). Like the log (base/log.h), the process has one.
  *
  * A line is numbered and queued when it ends (audit_line_end). audit_settle writes all queued lines by one write(2), and is
- * called before an answer leaves: so the answers of a turn cost one write, and threads do not wait for each other except
- * while the system writes. Lines are in the file in the order of their numbers, which have no gap, even if the file is
+ * called before an answer leaves: so the answers of a turn cost one write. A thread waits for its own lines only: a write
+ * that hangs holds up no thread that has queued none, and never the crew's watcher (audit_be_brief). Lines for which no
+ * answer waits are written by a thread of the audit (audit_line_leave). Lines are in the file in the order of their numbers, which have no gap, even if the file is
  * opened anew because it was moved.
  *
  * Lines that cannot be written, because the disk is full for example, are kept, up to a MiB of them, and written first when
@@ -71,20 +72,36 @@ void audit_line_key(struct buffer *line, const char *key);
 uint64_t audit_line_end(struct buffer *line);
 /* The same, and leaves the buffer to its owner. */
 uint64_t audit_line_queue(struct buffer *line);
+/* The same as audit_line_end for a line that no answer waits for: audit_settle does not wait for it. */
+uint64_t audit_line_leave(struct buffer *line);
 
 /* Writes the line about a file that was loaded again; error NULL: it is in force. Does nothing without an audit. */
 void audit_reload(const char *what, const char *path, const struct jp_error *error);
 
 /* ---- the file ---- */
 
-/* What audit_settle does if there is an audit. */
-void audit_settle_lines(void);
-/* Returns when all lines that were queued before are in the file, or cannot be written now. */
+/* The number of the last line that this thread has queued by audit_line_end or audit_line_queue since it last forgot its
+ * lines; 0: none. */
+uint64_t audit_own_line(void);
+/* At the beginning of a turn: what the thread has queued before does not matter to what follows. */
+void audit_forget_lines(void);
+enum audit_patience { AUDIT_PATIENT, AUDIT_BRIEF };
+/* This thread waits for the file briefly at most (AUDIT_BRIEF). */
+void audit_be_brief(void);
+/* Returns when the line of this number is in the file, or cannot be written now. AUDIT_BRIEF: the thread of the audit
+ * writes, and this one waits for some milliseconds, but once only while a write hangs; false: the line will be written
+ * later. */
+bool audit_settle_line(uint64_t number, enum audit_patience patience);
+/* The same, without a wait. */
+bool audit_has_settled(uint64_t number);
+/* Returns when the lines that this thread has queued are in the file, or cannot be written now. */
 static inline void audit_settle(void)
 {
   if (audit_is_on())
-    audit_settle_lines();
+    (void)audit_settle_line(audit_own_line(), AUDIT_PATIENT);
 }
+/* At the end of the process: tries to write all lines, even if that has just failed. */
+void audit_finish(void);
 /* False: operations must not run, because no line can be written (AUDIT_STOPS). Tries to write. */
 bool audit_may_serve(void);
 

@@ -243,7 +243,7 @@ static void audit_end(int status)
   audit_line_begin(&line, "ended");
   audit_line_number(&line, "status", status);
   (void)audit_line_end(&line);
-  audit_settle();
+  audit_finish();
 }
 
 /* Runtime.halt and a second signal end the process without a drain. */

@@ -201,7 +201,7 @@ void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *hel
   if (audit_is_on() && !audit_switches.has_starts) {
     const bool is_reached = atomic_load_explicit(&watch->is_reached, memory_order_acquire);
     watch->started =
-        operation_audit_start(watch->client, watch->operation, is_reached ? watch->reached : NULL);
+        operation_audit_lasts(watch->client, watch->operation, is_reached ? watch->reached : NULL);
     watch->is_marked = true;
   }
   if (!watch->is_elsewhere && watch->given.name == NULL) {

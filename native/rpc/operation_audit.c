@@ -126,13 +126,26 @@ static void append_operation(struct buffer *line, const struct operation *operat
     append_values(line, operation);
 }
 
-uint64_t operation_audit_start(const struct rpc_client *client, const struct operation *operation,
+static void begin_start(struct buffer *line, const struct rpc_client *client,
+                        const struct operation *operation, const struct rpc_reached_member *reached)
+{
+  audit_line_begin(line, "start");
+  operation_audit_client(line, client);
+  append_operation(line, operation, reached);
+}
+
+uint64_t operation_audit_lasts(const struct rpc_client *client, const struct operation *operation,
                                const struct rpc_reached_member *reached)
 {
   struct buffer line;
-  audit_line_begin(&line, "start");
-  operation_audit_client(&line, client);
-  append_operation(&line, operation, reached);
+  begin_start(&line, client, operation, reached);
+  return audit_line_leave(&line);
+}
+
+uint64_t operation_audit_start(const struct rpc_client *client, const struct operation *operation)
+{
+  struct buffer line;
+  begin_start(&line, client, operation, NULL);
   const uint64_t number = audit_line_end(&line);
   audit_settle(); /* the call may end the process */
   return number;

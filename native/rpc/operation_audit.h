@@ -18,8 +18,11 @@ struct rpc_client;
 /* Appends who and where: the principal, the address or user and process, the session, the channel. client NULL: nothing. */
 void operation_audit_client(struct buffer *line, const struct rpc_client *client);
 
-/* Writes the line at the start of a call into the file. reached NULL: the member is not known yet. Returns its number. */
-uint64_t operation_audit_start(const struct rpc_client *client, const struct operation *operation,
+/* Writes the line at the start of a call into the file. Returns its number. */
+uint64_t operation_audit_start(const struct rpc_client *client, const struct operation *operation);
+/* The same about a call that has lasted, by a visitor of the call, who does not wait for the file. reached NULL: the member
+ * is not known yet. */
+uint64_t operation_audit_lasts(const struct rpc_client *client, const struct operation *operation,
                                const struct rpc_reached_member *reached);
 
 /* An operation that has ended. All that it points to is borrowed. */

@@ -358,7 +358,7 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
   if (returns_throwable)
     jvm_throwable_keep(runner->thread);
   if (audit_switches.has_starts)
-    run->started = operation_audit_start(run->client, operation, NULL);
+    run->started = operation_audit_start(run->client, operation);
   rpc_call_begin(runner->watch, operation, &run->reached, run->client, executor != NULL);
   if (executor == NULL)
     execute_operation(run, outcome);

@@ -1,9 +1,12 @@
 """The audit of the real peer: who did what and how it ended, when the file is moved, and when the disk is full."""
 
+import http.client
 import itertools
 import json
 import os
+import socket
 import stat
+import subprocess
 import tempfile
 import threading
 import time
@@ -14,7 +17,7 @@ from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
                              ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
-from support.peer import eventually, run_to_end
+from support.peer import environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
 from test_principals import ALICE, FILE, TokenHttpClient
 
@@ -334,6 +337,53 @@ class Others(Audited):
         self.assert_gapless(lines)
         self.assertEqual([line["outcome"] for line in lines if line["event"] == "end"][-1], "ok")
         self.assertIn("audit", [line.get("outcome") for line in lines])
+
+
+SLOW_WRITE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+ssize_t write(int fd, const void *data, size_t size)
+{
+  static ssize_t (*next)(int, const void *, size_t);
+  struct stat facts, audit;
+  if (next == NULL)
+    next = (ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+  while (access(getenv("SLOW_WHILE"), F_OK) == 0 && fstat(fd, &facts) == 0 && stat(getenv("SLOW_FILE"), &audit) == 0 &&
+         facts.st_ino == audit.st_ino)
+    usleep(10000);
+  return next(fd, data, size);
+}
+"""
+
+
+class Hanging(Audited):
+    """A write(2) of the audit that does not return holds up the requests with lines only."""
+
+    def test_health_and_metrics_are_answered_while_a_write_hangs(self):
+        library, hangs = self.folder / "slow.so", self.folder / "hangs"
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=SLOW_WRITE, text=True, check=True)
+        self.audited(env=environment(LD_PRELOAD=str(library), SLOW_WHILE=str(hangs), SLOW_FILE=str(self.path)))
+        clients = [self.connect() for _ in range(3)]
+        for client in clients:
+            client.call(*ADD)
+        hangs.touch()
+        for number, client in enumerate(clients):
+            client.send(json.dumps(call_request(number, *ADD)))
+        host, port = self.peer.address("http").split("//")[1].split("/")[0].split(":")
+        with socket.create_connection((host, int(port))):
+            for path in ("/healthz", "/metrics", "/healthz"):
+                web = http.client.HTTPConnection(host, int(port), timeout=10)
+                web.request("GET", path)
+                self.assertEqual(web.getresponse().status, 200, path)
+                web.close()
+        hangs.unlink()
+        for number, client in enumerate(clients):
+            self.assertEqual(json.loads(client.receive())["id"], number)
+        self.peer.stop()
+        self.assert_gapless(self.lines())
 
 
 class Learning(Audited):

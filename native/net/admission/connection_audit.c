@@ -12,12 +12,6 @@ static void begin_line(struct buffer *line, const char *event, uint64_t number,
   rpc_address_audit(line, address);
 }
 
-static void end_line(struct buffer *line)
-{
-  (void)audit_line_end(line);
-  audit_settle();
-}
-
 void connection_audit_begin(uint64_t number, const struct rpc_address *address, bool has_tls)
 {
   struct buffer line;
@@ -26,7 +20,7 @@ void connection_audit_begin(uint64_t number, const struct rpc_address *address, 
   begin_line(&line, "connected", number, address);
   if (has_tls)
     audit_line_true(&line, "tls");
-  end_line(&line);
+  (void)audit_line_leave(&line);
 }
 
 void connection_audit_end(uint64_t number, const struct rpc_address *address,
@@ -38,7 +32,7 @@ void connection_audit_end(uint64_t number, const struct rpc_address *address,
   begin_line(&line, "disconnected", number, address);
   if (principal != NULL)
     audit_line_text(&line, "principal", text_of(principal->name));
-  end_line(&line);
+  (void)audit_line_leave(&line);
 }
 
 void connection_audit_refusal(uint64_t number, const struct rpc_address *address, const char *reason)
@@ -48,5 +42,5 @@ void connection_audit_refusal(uint64_t number, const struct rpc_address *address
     return;
   begin_line(&line, "refused", number, address);
   audit_line_text(&line, "reason", text_of(reason));
-  end_line(&line);
+  (void)audit_line_leave(&line);
 }

@@ -221,14 +221,41 @@ static void send_encrypted(struct connection *connection)
   connection->unpublished = tls_stream_is_held(tls) ? 1 : 0;
 }
 
+static void note_lines(struct connection *connection)
+{
+  const uint64_t last = audit_own_line();
+  if (last > atomic_load_explicit(&connection->audited, memory_order_relaxed))
+    atomic_store_explicit(&connection->audited, last, memory_order_relaxed);
+}
+
+/* In call, a visitor flushes, who may hold the lock or be the watcher, and waits briefly at most. */
+bool connection_settle_audit(struct connection *connection)
+{
+  if (!audit_is_on())
+    return true;
+  const bool is_in_call = in_call_is_inside(&connection->in_call);
+  note_lines(connection);
+  const bool is_settled = audit_settle_line(atomic_load_explicit(&connection->audited, memory_order_relaxed),
+                                            is_in_call ? AUDIT_BRIEF : AUDIT_PATIENT);
+  if (!is_settled && is_in_call)
+    atomic_store_explicit(connection->deadline_ms, CONNECTION_FLUSH_SOON, memory_order_relaxed);
+  return is_settled;
+}
+
+bool connection_waits_for_audit(const struct connection *connection)
+{
+  return audit_is_on() && connection_needs_flush(connection) &&
+         !audit_has_settled(atomic_load_explicit(&connection->audited, memory_order_relaxed));
+}
+
 void connection_flush(struct connection *connection)
 {
   if (connection->out.failed || connection_has_left(connection)) { /* an answer is missing */
     connection_break(connection);
     return;
   }
-  if (connection_unsent(connection) > 0)
-    audit_settle(); /* before the answers leave */
+  if (connection_needs_flush(connection) && !connection_settle_audit(connection))
+    return;
   if (connection->tls != NULL)
     send_encrypted(connection);
   else if (connection->protocol->carrier == NULL)
@@ -471,6 +498,8 @@ static void enter_service(struct connection *connection, struct crew_member *mem
   if (has_duplex)
     pthread_mutex_lock(&connection->lock);
   connection->worker = member->worker;
+  if (audit_is_on())
+    note_lines(connection);
   atomic_store_explicit(connection->deadline_ms,
                         connection_needs_flush(connection) ? CONNECTION_FLUSH_SOON : INT64_MAX,
                         memory_order_relaxed);
@@ -1056,6 +1085,7 @@ static void finish_turn(struct connection *connection, struct crew_member *membe
 void connection_turn(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = (struct connection *)(void *)source;
+  audit_forget_lines();
   if (!acquire_connection(connection, member)) {
     connection_duplex_read(connection, member);
     return;

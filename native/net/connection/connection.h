@@ -206,6 +206,8 @@ struct connection {
   /* The number of bytes that were written to the carrier, but that the client sees only after the next flush.
    * With TLS, 1 means that bytes of TLS itself wait for room in the socket. */
   size_t unpublished;
+  /* The last line of the audit that must be in the file before the output leaves. */
+  _Atomic uint64_t audited;
 
   struct rpc_client *client;
   struct rpc_address address; /* the client's */
@@ -337,6 +339,10 @@ static inline bool connection_has_left(const struct connection *connection)
 {
   return connection->fd < 0;
 }
+/* Settles the audit's lines about the output. False: they will be in the file later, and the output waits for them. */
+bool connection_settle_audit(struct connection *connection);
+/* True if the output waits for the audit. */
+bool connection_waits_for_audit(const struct connection *connection);
 /* Sends as many bytes as the socket or the carrier accepts now, and publishes them. */
 void connection_flush(struct connection *connection);
 static inline size_t connection_unsent(const struct connection *connection)

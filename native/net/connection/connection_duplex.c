@@ -636,7 +636,9 @@ int64_t connection_duplex_check(struct connection *connection)
   connection_flush(connection);
   duplex->vain_members = 0;
   if (duplex->callbacks == NULL)
-    return INT64_MAX; /* no time is set: the rest of the output is sent with the next answer, or after an
+    return connection_waits_for_audit(connection)
+               ? CONNECTION_FLUSH_SOON
+               : INT64_MAX; /* no time is set: the rest of the output is sent with the next answer, or after an
                        * event */
   check_stall(connection, has_moved || connection->has_sent);
   bool has_others = atomic_load(&duplex->open_calls) > duplex->own_calls;

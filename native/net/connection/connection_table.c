@@ -149,6 +149,7 @@ static void reset_connection(struct connection *connection, int fd,
   atomic_store_explicit(&connection->input, CONNECTION_INPUT_OPEN, memory_order_relaxed);
   connection->has_message = connection->is_too_long = connection->has_sent = false;
   connection->unpublished = 0;
+  atomic_store_explicit(&connection->audited, 0, memory_order_relaxed);
   connection->probed_ms = 0;
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
@@ -363,7 +364,8 @@ static bool check_in_call(struct connection_table *table, struct connection *con
     atomic_store(connection->deadline_ms, connection_duplex_check(connection));
   } else if (is_late) {
     connection_flush(connection);
-    atomic_store(connection->deadline_ms, INT64_MAX);
+    atomic_store(connection->deadline_ms,
+                 connection_waits_for_audit(connection) ? CONNECTION_FLUSH_SOON : INT64_MAX);
     return false;
   }
   if (connection->duplex == NULL)

@@ -299,8 +299,10 @@ static enum step send_metrics(struct connection *connection)
   }
   buffer_init(&words);
   monitor_write_metrics(connection->limits->monitor, &words);
-  if (words.failed)
+  if (words.failed) {
+    buffer_fini(&words);
     return STEP_DROPS;
+  }
   http_write_text(&connection->out, mode, "; version=0.0.4", buffer_text(&words));
   buffer_fini(&words);
   return end_request(connection);

@@ -91,8 +91,8 @@ static bool has_unconsumed(const struct connection *connection)
 
 static void publish_written(struct connection *connection)
 {
-  if (connection->unpublished > 0)
-    audit_settle();
+  if (connection->unpublished > 0 && !connection_settle_audit(connection))
+    return;
   connection->unpublished = 0;
   if (ring_writer_publish(&state_of(connection)->out))
     notify_client(connection);

@@ -508,6 +508,7 @@ static void serve_queue(struct zeromq_identity *identity, struct zeromq_pending 
   crew_turn_begin(&turn, member);
   struct buffer answer = {0};
   scratch_lend(&member->scratch, SCRATCH_ANSWER, &answer);
+  audit_forget_lines();
   struct turn_client client = {.client = NULL};
   bool is_reclaimed = false;
   while (pending != NULL) {
