@@ -14,6 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
+from support.clients import await_running
 from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, eventually, run_to_end
 from support.peer_case import PeerCase
 
@@ -139,6 +140,14 @@ class Typing(PeerCase):
         shell.type("not this\x03")
         shell.read_until("> ")
         shell.run("x + 1", "42\n")
+
+    def test_ctrl_c_while_a_value_is_shown_ends_the_line(self):
+        shell = self.open()
+        shell.run("fixtures.Looks.waiting(); x = 40 + 2; x", "2; x")
+        await_running(self.client, 1)
+        shell.type("\x03")
+        self.assertNotIn("42", shell.read_until("> "))
+        shell.run("x", "there is no variable")
 
     def test_no_ctrl_c_at_a_prompt_is_lost(self):
         shell = self.open()
