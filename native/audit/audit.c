@@ -6,6 +6,7 @@
 #include "json/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -91,6 +92,21 @@ static void restrict_mode(void)
              strerror(errno));
 }
 
+/* The last line of the file may be torn, because the machine was switched off: the next begins on a line of its own. */
+static void end_torn_line(void)
+{
+  char last = '\n';
+  struct stat facts;
+  const int reader = open(audit.file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (reader < 0)
+    return;
+  if (fstat(reader, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
+      pread(reader, &last, 1, facts.st_size - 1) == 1 && last != '\n' &&
+      write(audit.file.descriptor, "\n", 1) != 1)
+    log_warn("--audit: the last line of %s is not whole", audit.file.path);
+  close(reader);
+}
+
 static void settle_to(uint64_t last);
 
 /* A line that was left comes with one post; all that are queued are written for the first. */
@@ -141,6 +157,7 @@ enum jp_status audit_open(const struct audit_config *config, struct jp_error *er
   if (status != JP_OK)
     return status;
   restrict_mode();
+  end_torn_line();
   audit.on_error = config->on_error;
   status = start_writer(error);
   if (status != JP_OK)
@@ -489,6 +506,7 @@ static bool reopen(void)
   if (!followed_file_follow(&audit.file))
     return false;
   restrict_mode();
+  end_torn_line();
   begin_line_again();
   return true;
 }

@@ -184,6 +184,16 @@ class Operations(Audited):
         self.assertEqual(end["start"], start["seq"])
         self.assertGreaterEqual(end["us"], 900_000)
 
+    def test_a_lasting_call_of_a_pinned_connection_has_one_too(self):
+        self.audited()
+        self.client.control("pin_thread")
+        self.client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
+        start = self.await_event("start", member=f"{BLOCKERS}.pass")
+        with WebSocketClient(self.peer) as other:
+            other.call(BLOCKERS, "open")
+        self.client.receive()
+        self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass")["start"], start["seq"])
+
     def test_the_call_that_ends_the_jvm_remains(self):
         for method, status in (("exit", 3), ("halt", 4)):
             self.path = self.folder / f"{method}.json"
@@ -467,7 +477,12 @@ class Learning(Audited):
         self.path.write_text(json.dumps(good) + '\n{"seq":2,"ev', encoding="utf-8")
         done = run_to_end("policy", "suggest", self.path)
         self.assertIn('class: "a.B$$Lambda*"\n    method: "run"\n    action: ALLOW\n    channel: [HTTP_RPC]\n', done.stdout)
-        self.assertIn("audit.json:2: warning: the last line is not whole", done.stderr)
+        self.assertIn("audit.json:2: warning: the line is not whole", done.stderr)
+        self.audited(allow=False)  # the torn line swallows none
+        self.peer.stop()
+        self.assertIn('\n{"seq":1,"time":', self.path.read_text(encoding="utf-8").split('{"seq":2,"ev')[1])
+        done = run_to_end("policy", "suggest", self.path)
+        self.assertEqual((done.returncode, done.stdout.count("- class")), (0, 1))
         for text, reason in (("{}\n", "1: no line of an audit"), ("x\n", "1: byte 1:"),
                              (json.dumps({**good, "kind": "X"}) + "\n", "1: unknown member category 'X'"),
                              (json.dumps({**good, "member": 1}) + "\n", "1: the line has no text 'member'")):
