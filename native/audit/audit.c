@@ -299,8 +299,28 @@ static void append_escaped(struct buffer *line, struct text t)
   }
 }
 
+/* A client may have sent a token in the place of another text. Returns the text without it, in room, whose size bytes hold
+ * more than a line shows. A text with a token and a NUL is shown up to the NUL. */
+static struct text hide_tokens(struct text value, char *room, size_t size)
+{
+  static const char dots[] = "...";
+  const struct text part = value.len < size - sizeof dots ? value : text_slice(value, 0, size - sizeof dots);
+  if (memmem(part.data, part.len, "jp_", 3) == NULL)
+    return value;
+  memcpy(room, part.data, part.len);
+  room[part.len] = '\0';
+  const bool is_whole = strlen(room) == value.len;
+  text_hide_tokens(room);
+  if (!is_whole)
+    memcpy(room + strlen(room), dots, sizeof dots);
+  return text_of(room);
+}
+
 static void append_text(struct buffer *line, struct text value)
 {
+  enum { TOKEN_ROOM = 2 * AUDIT_TEXT_MAX };
+  char room[TOKEN_ROOM];
+  value = hide_tokens(value, room, sizeof room);
   const struct text shown = value.len > AUDIT_TEXT_MAX ? text_cut(value, AUDIT_TEXT_MAX) : value;
   if (is_plain(shown))
     json_write_escaped(line, shown);
