@@ -257,6 +257,15 @@ static enum jp_status add_used(const struct text values[USED_KEYS], struct polic
   return policy_suggestion_add(suggestion, &used, error);
 }
 
+static void warn_of_gaps(struct text event)
+{
+  if (text_equal(event, TEXT("unnoted")))
+    fputs("jpeer policy suggest: warning: not all that was used was noted: what is missing will be denied\n",
+          stderr);
+  else if (text_equal(event, TEXT("lost")))
+    fputs("jpeer policy suggest: warning: lines were lost: what they said was used will be denied\n", stderr);
+}
+
 enum audit_line_state { LINE_WHOLE, LINE_BROKEN };
 
 /* Sets *state to LINE_BROKEN with JP_INVALID if the line is no JSON. */
@@ -286,6 +295,7 @@ static enum jp_status read_audit_line(struct text line, struct arena *arena,
   }
   if (values[USED_EVENT].data == NULL)
     return jp_fail(error, JP_INVALID, "no line of an audit");
+  warn_of_gaps(values[USED_EVENT]);
   if (!text_equal(values[USED_EVENT], TEXT("used")))
     return JP_OK;
   for (int i = 0; i < USED_KEYS; i++) {
