@@ -6,6 +6,7 @@
 #include "json/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -91,6 +92,21 @@ static void restrict_mode(void)
              strerror(errno));
 }
 
+/* The last line of the file may be torn, because the machine was switched off: the next begins on a line of its own. */
+static void end_torn_line(void)
+{
+  char last = '\n';
+  struct stat facts;
+  const int reader = open(audit.file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (reader < 0)
+    return;
+  if (fstat(reader, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
+      pread(reader, &last, 1, facts.st_size - 1) == 1 && last != '\n' &&
+      write(audit.file.descriptor, "\n", 1) != 1)
+    log_warn("--audit: the last line of %s is not whole", audit.file.path);
+  close(reader);
+}
+
 static void settle_to(uint64_t last);
 
 /* A line that was left comes with one post; all that are queued are written for the first. */
@@ -141,6 +157,7 @@ enum jp_status audit_open(const struct audit_config *config, struct jp_error *er
   if (status != JP_OK)
     return status;
   restrict_mode();
+  end_torn_line();
   audit.on_error = config->on_error;
   status = start_writer(error);
   if (status != JP_OK)
@@ -282,8 +299,28 @@ static void append_escaped(struct buffer *line, struct text t)
   }
 }
 
+/* A client may have sent a token in the place of another text. Returns the text without it, in room, whose size bytes hold
+ * more than a line shows. A text with a token and a NUL is shown up to the NUL. */
+static struct text hide_tokens(struct text value, char *room, size_t size)
+{
+  static const char dots[] = "...";
+  const struct text part = value.len < size - sizeof dots ? value : text_slice(value, 0, size - sizeof dots);
+  if (memmem(part.data, part.len, "jp_", 3) == NULL)
+    return value;
+  memcpy(room, part.data, part.len);
+  room[part.len] = '\0';
+  const bool is_whole = strlen(room) == value.len;
+  text_hide_tokens(room);
+  if (!is_whole)
+    memcpy(room + strlen(room), dots, sizeof dots);
+  return text_of(room);
+}
+
 static void append_text(struct buffer *line, struct text value)
 {
+  enum { TOKEN_ROOM = 2 * AUDIT_TEXT_MAX };
+  char room[TOKEN_ROOM];
+  value = hide_tokens(value, room, sizeof room);
   const struct text shown = value.len > AUDIT_TEXT_MAX ? text_cut(value, AUDIT_TEXT_MAX) : value;
   if (is_plain(shown))
     json_write_escaped(line, shown);
@@ -489,6 +526,7 @@ static bool reopen(void)
   if (!followed_file_follow(&audit.file))
     return false;
   restrict_mode();
+  end_torn_line();
   begin_line_again();
   return true;
 }

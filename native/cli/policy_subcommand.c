@@ -257,8 +257,21 @@ static enum jp_status add_used(const struct text values[USED_KEYS], struct polic
   return policy_suggestion_add(suggestion, &used, error);
 }
 
+static void warn_of_gaps(struct text event)
+{
+  if (text_equal(event, TEXT("unnoted")))
+    fputs("jpeer policy suggest: warning: not all that was used was noted: what is missing will be denied\n",
+          stderr);
+  else if (text_equal(event, TEXT("lost")))
+    fputs("jpeer policy suggest: warning: lines were lost: what they said was used will be denied\n", stderr);
+}
+
+enum audit_line_state { LINE_WHOLE, LINE_BROKEN };
+
+/* Sets *state to LINE_BROKEN with JP_INVALID if the line is no JSON. */
 static enum jp_status read_audit_line(struct text line, struct arena *arena,
-                                      struct policy_suggestion *suggestion, struct jp_error *error)
+                                      struct policy_suggestion *suggestion, enum audit_line_state *state,
+                                      struct jp_error *error)
 {
   static const struct text names[USED_KEYS] = {TEXT("event"),      TEXT("channel"), TEXT("kind"),
                                                TEXT("visibility"), TEXT("class"),   TEXT("member")};
@@ -266,8 +279,11 @@ static enum jp_status read_audit_line(struct text line, struct arena *arena,
   struct json_fault fault;
   struct json_members members;
   struct text values[USED_KEYS];
-  if (json_validate(line, limits, TEXT_ABSENT, &fault) != JP_OK)
+  *state = LINE_WHOLE;
+  if (json_validate(line, limits, TEXT_ABSENT, &fault) != JP_OK) {
+    *state = LINE_BROKEN;
     return jp_fail(error, JP_INVALID, "byte %zu: %s", fault.offset + 1, fault.reason);
+  }
   if (json_root(line).kind != JSON_KIND_OBJECT)
     return jp_fail(error, JP_INVALID, "no line of an audit");
   json_members_collect(json_root(line), names, USED_KEYS, &members);
@@ -279,6 +295,7 @@ static enum jp_status read_audit_line(struct text line, struct arena *arena,
   }
   if (values[USED_EVENT].data == NULL)
     return jp_fail(error, JP_INVALID, "no line of an audit");
+  warn_of_gaps(values[USED_EVENT]);
   if (!text_equal(values[USED_EVENT], TEXT("used")))
     return JP_OK;
   for (int i = 0; i < USED_KEYS; i++) {
@@ -288,7 +305,8 @@ static enum jp_status read_audit_line(struct text line, struct arena *arena,
   return add_used(values, suggestion, error);
 }
 
-/* The last line may be cut, because the machine was switched off or the file is copied while it is written. */
+/* A line may be cut, because the machine was switched off or the file is copied while it is written. A file without a whole
+ * line is no audit. */
 static enum jp_status read_audit(const char *path, struct policy_suggestion *suggestion,
                                  struct jp_error *error)
 {
@@ -297,6 +315,9 @@ static enum jp_status read_audit(const char *path, struct policy_suggestion *sug
   size_t size = 0;
   ssize_t length;
   enum jp_status status = JP_OK;
+  enum audit_line_state state;
+  size_t whole_lines = 0;
+  struct jp_error broken = {0}; /* the first broken line */
   struct arena arena;
   if (file == NULL)
     return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
@@ -305,13 +326,21 @@ static enum jp_status read_audit(const char *path, struct policy_suggestion *sug
   for (int number = 1; status == JP_OK && (length = getline(&line, &size, file)) > 0; number++) {
     const bool is_whole = line[length - 1] == '\n';
     arena_reset(&arena);
-    status = read_audit_line((struct text){line, (size_t)length - is_whole}, &arena, suggestion, error);
-    if (status == JP_INVALID && !is_whole) {
-      fprintf(stderr, "%s:%d: warning: the last line is not whole, and is left out\n", path, number);
-      status = JP_OK;
-    } else if (status == JP_INVALID) {
+    status =
+        read_audit_line((struct text){line, (size_t)length - is_whole}, &arena, suggestion, &state, error);
+    if (status == JP_INVALID)
       jp_error_prefix(error, "%s:%d", path, number);
-    }
+    whole_lines += state == LINE_WHOLE;
+    if (state == LINE_WHOLE)
+      continue;
+    status = JP_OK;
+    fprintf(stderr, "%s:%d: warning: the line is not whole, and is left out\n", path, number);
+    if (broken.status == JP_OK)
+      broken = *error;
+  }
+  if (status == JP_OK && whole_lines == 0 && broken.status != JP_OK) {
+    *error = broken;
+    status = JP_INVALID;
   }
   if (status == JP_OK && ferror(file))
     status = jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));

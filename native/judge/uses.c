@@ -24,6 +24,7 @@ static struct {
   pthread_mutex_t lock; /* guards all */
   struct use *buckets[BUCKETS];
   size_t count;
+  size_t bytes; /* of their names */
   bool is_full;
 } uses = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -53,6 +54,26 @@ static bool is_same(const struct use *use, uint64_t hash, const struct policy_qu
          text_equal(class_of(use), query->class_name) && text_equal(member_of(use), query->member_name);
 }
 
+static void write_full(void)
+{
+  struct buffer line;
+  audit_line_begin(&line, "unnoted");
+  audit_line_number(&line, "count", (int64_t)uses.count);
+  (void)audit_line_end(&line);
+}
+
+/* Under the lock. */
+static void note_full(void)
+{
+  if (uses.is_full)
+    return;
+  uses.is_full = true;
+  log_warn("the members that clients use are no longer noted for jpeer policy suggest: there are %zu",
+           uses.count);
+  if (audit_is_on())
+    write_full();
+}
+
 /* Under the lock. NULL: it is noted already, or cannot be. */
 static struct use *add_use(const struct policy_query *query, bool observed)
 {
@@ -64,12 +85,11 @@ static struct use *add_use(const struct policy_query *query, bool observed)
   }
   const size_t class_length = query->class_name.len;
   const size_t member_length = query->member_name.len;
-  struct use *made = uses.count == USES_MAX ? NULL : malloc(sizeof *made + class_length + member_length);
+  const size_t length = class_length + member_length;
+  struct use *made =
+      uses.count == USES_MAX || uses.bytes + length > USES_BYTES_MAX ? NULL : malloc(sizeof *made + length);
   if (made == NULL) {
-    if (!uses.is_full)
-      log_warn("the members that clients use are no longer noted for jpeer policy suggest: there are %zu",
-               uses.count);
-    uses.is_full = true;
+    note_full();
     return NULL;
   }
   *made = (struct use){.next = *bucket,
@@ -84,6 +104,7 @@ static struct use *add_use(const struct policy_query *query, bool observed)
   memcpy(made->text + class_length, query->member_name.data, member_length);
   *bucket = made;
   uses.count++;
+  uses.bytes += length;
   return made;
 }
 
@@ -116,6 +137,11 @@ void uses_note(const struct policy *policy, const struct policy_query *query, st
 {
   if (!verdict.allow)
     return;
+  if (query->class_name.len > AUDIT_TEXT_MAX || query->member_name.len > AUDIT_TEXT_MAX) {
+    log_warn_rarely("a member whose name has more than %d bytes is not noted for jpeer policy suggest",
+                    AUDIT_TEXT_MAX);
+    return;
+  }
   pthread_mutex_lock(&uses.lock);
   const struct use *use = add_use(query, verdict.observed);
   if (use != NULL && audit_is_on())
@@ -132,5 +158,7 @@ void uses_write_again(void)
     for (const struct use *use = uses.buckets[i]; use != NULL; use = use->next)
       write_line(use);
   }
+  if (uses.is_full)
+    write_full();
   pthread_mutex_unlock(&uses.lock);
 }

@@ -5,12 +5,13 @@
  * audit, from which `jpeer policy suggest` makes a policy, and for the line of the log about a member that an observed
  * policy would deny. A file of the audit that is opened anew begins with all of them.
  *
- * At most USES_MAX members are kept. Any thread.
+ * At most USES_MAX members are kept, whose names have USES_BYTES_MAX bytes; then a line "unnoted" says so. A name of more
+ * than AUDIT_TEXT_MAX bytes is not noted, because a line would cut it. Any thread.
  */
 #include "audit/audit.h"
 #include "policy/policy.h"
 
-enum { USES_MAX = 65536 };
+enum { USES_MAX = 65536, USES_BYTES_MAX = 8 * 1024 * 1024 };
 
 /* True if anybody reads what is noted. */
 static inline bool uses_are_noted(const struct policy *policy)

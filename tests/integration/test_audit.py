@@ -150,6 +150,11 @@ class Operations(Audited):
         for action, expected in table:
             with self.subTest(expected=expected):
                 self.assertEqual(self.check(action, **expected)["principal"], "owner")
+        token = "jp_" + "aB3" * 14
+        for name in (token, "x" * 500 + token, "x" * 1010 + token, "x" + token * 30):
+            attempt(client.call, name, name)
+        self.assertNotIn("aB3aB3aB3aB3", self.path.read_text(encoding="utf-8"))
+        self.assertIn('"member":"jp_....jp_..."', self.path.read_text(encoding="utf-8"))
         self.assertIn("\\u200b\\u0007", self.path.read_text(encoding="utf-8"))
         client.exchange_or_nothing(json.dumps({"jsonrpc": "2.0", "method": "call",
                                                "params": {"type": CALCULATOR, "method": "add", "args": [1, 2]}}))
@@ -183,6 +188,16 @@ class Operations(Audited):
         end = self.await_event("end", member=f"{BLOCKERS}.pass")
         self.assertEqual(end["start"], start["seq"])
         self.assertGreaterEqual(end["us"], 900_000)
+
+    def test_a_lasting_call_of_a_pinned_connection_has_one_too(self):
+        self.audited()
+        self.client.control("pin_thread")
+        self.client.send(json.dumps(call_request(1, BLOCKERS, "pass")))
+        start = self.await_event("start", member=f"{BLOCKERS}.pass")
+        with WebSocketClient(self.peer) as other:
+            other.call(BLOCKERS, "open")
+        self.client.receive()
+        self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass")["start"], start["seq"])
 
     def test_the_call_that_ends_the_jvm_remains(self):
         for method, status in (("exit", 3), ("halt", 4)):
@@ -467,7 +482,16 @@ class Learning(Audited):
         self.path.write_text(json.dumps(good) + '\n{"seq":2,"ev', encoding="utf-8")
         done = run_to_end("policy", "suggest", self.path)
         self.assertIn('class: "a.B$$Lambda*"\n    method: "run"\n    action: ALLOW\n    channel: [HTTP_RPC]\n', done.stdout)
-        self.assertIn("audit.json:2: warning: the last line is not whole", done.stderr)
+        self.assertIn("audit.json:2: warning: the line is not whole", done.stderr)
+        self.audited(allow=False)  # the torn line swallows none
+        self.peer.stop()
+        self.assertIn('\n{"seq":1,"time":', self.path.read_text(encoding="utf-8").split('{"seq":2,"ev')[1])
+        done = run_to_end("policy", "suggest", self.path)
+        self.assertEqual((done.returncode, done.stdout.count("- class")), (0, 1))
+        self.path.write_text('{"event":"lost","count":1}\n{"event":"unnoted","count":1}\n', encoding="utf-8")
+        done = run_to_end("policy", "suggest", self.path)
+        self.assertIn("not all that was used was noted", done.stderr)
+        self.assertIn("lines were lost", done.stderr)
         for text, reason in (("{}\n", "1: no line of an audit"), ("x\n", "1: byte 1:"),
                              (json.dumps({**good, "kind": "X"}) + "\n", "1: unknown member category 'X'"),
                              (json.dumps({**good, "member": 1}) + "\n", "1: the line has no text 'member'")):

@@ -825,9 +825,12 @@ static bool name_thread(struct crew *crew, struct rpc_worker *own)
   struct rpc_worker *held = NULL;
   for (unsigned i = 0; held == NULL && i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
-    if (member->wants_name && member->worker != NULL && service->hold_call(service->context, member->worker))
+    if (!member->wants_name)
+      continue;
+    if (member->worker != NULL && service->hold_call(service->context, member->worker))
       held = member->worker;
-    member->wants_name = false;
+    if (member->worker == NULL || held != NULL)
+      member->wants_name = false;
   }
   if (held == NULL)
     return false;

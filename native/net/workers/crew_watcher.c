@@ -201,9 +201,11 @@ static void request_names(struct crew *crew, int64_t now_ms)
   pthread_mutex_lock(&crew->lock);
   for (unsigned i = 0; i < atomic_load(&crew->place_count); i++) {
     struct crew_member *member = crew->members[i];
-    if (is_inside(member) && member->worker != NULL && !crew_is_pinned(member) &&
-        service->wants_name(service->context, member->worker, now_ms))
-      is_wanted = member->wants_name = true;
+    if (!is_inside(member) || member->worker == NULL || now_ms - member->call.since_ms < CHECK_CALLS_MS)
+      member->wants_name = false; /* the call that has wanted one is over */
+    else if (service->wants_name(service->context, member->worker, now_ms))
+      member->wants_name = true;
+    is_wanted |= member->wants_name; /* again while another visitor is in the call */
   }
   if (is_wanted)
     pthread_cond_broadcast(&crew->lane_wanted);

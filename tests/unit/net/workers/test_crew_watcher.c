@@ -49,7 +49,7 @@ static bool wants_name(void *context, struct rpc_worker *worker, int64_t now_ms)
 static bool hold_call(void *context, struct rpc_worker *worker)
 {
   (void)context, (void)worker;
-  return atomic_fetch_add(&held, 1) % 2 == 0; /* every other call has ended before it is held */
+  return atomic_fetch_add(&held, 1) % 2 == 0; /* another visitor is in every other call */
 }
 
 static void name_call(void *context, struct rpc_worker *own, struct rpc_worker *worker)
@@ -152,7 +152,8 @@ UNIT_TEST_WITH(threads_are_named_by_the_one_that_is_reserved_for_control, set_up
 {
   atomic_store(&names_calls, true);
   block(MEMBERS);
-  AWAIT(atomic_load(&held) == MEMBERS && atomic_load(&named) == MEMBERS / 2);
+  AWAIT(atomic_load(&named) == MEMBERS); /* those that could not be held are tried again */
+  assert_true(atomic_load(&held) > MEMBERS);
 }
 
 /* --- reading ahead --- */
