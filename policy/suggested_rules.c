@@ -16,6 +16,7 @@ struct used_member {
   unsigned category; /* 1 << enum policy_category; when written, a set of them */
   unsigned channels; /* set of 1 << enum policy_channel */
   bool is_generated; /* the class has another name in each run of the JVM */
+  bool has_wildcard; /* a name has a '*' or a '?' */
 };
 
 struct policy_suggestion {
@@ -44,24 +45,43 @@ void policy_suggestion_destroy(struct policy_suggestion *suggestion)
 
 /* ---- classes that the JVM makes ---- */
 
-/* The part of the name of a class that is the same in each run: of the class of a lambda expression
- * (Api$$Lambda/0x00007f3c), of another hidden class (Api/0x00007f3c), of a proxy ($Proxy12). The whole name, if the class
- * was written. */
+/* The part of the name of a class that is the same in each run, of the class of a lambda expression
+ * (Api$$Lambda/0x00007f3c) and of a proxy ($Proxy12). The whole name, if the class may have been written. */
 static struct text cut_generated(struct text name)
 {
   static const char lambda[] = "$$Lambda";
   static const char proxy[] = "$Proxy";
+  const char *slash = memchr(name.data, '/', name.len); /* in no name of a class that was written */
   const char *found = memmem(name.data, name.len, lambda, sizeof lambda - 1);
-  if (found != NULL)
+  if (slash != NULL && found != NULL && found < slash)
     return text_slice(name, 0, (size_t)(found - name.data) + sizeof lambda - 1);
-  found = memchr(name.data, '/', name.len);
-  if (found != NULL)
-    return text_slice(name, 0, (size_t)(found - name.data));
   size_t end = name.len;
   while (end > 0 && name.data[end - 1] >= '0' && name.data[end - 1] <= '9')
     end--;
-  const struct text stem = text_slice(name, 0, end);
-  return end < name.len && text_ends_with(stem, (struct text){proxy, sizeof proxy - 1}) ? stem : name;
+  const char *dot = memrchr(name.data, '.', end);
+  const size_t last = dot == NULL ? 0 : (size_t)(dot + 1 - name.data);
+  const bool is_proxy = end < name.len && text_equal(text_slice(name, last, end), TEXT(proxy));
+  return is_proxy ? text_slice(name, 0, end) : name;
+}
+
+/* The pattern of a class. Sets *is_generated. Data NULL: memory is short. */
+static struct text make_pattern(struct arena *arena, struct text name, bool *is_generated)
+{
+  const struct text stem = cut_generated(name);
+  const char *slash = memchr(name.data, '/', name.len);
+  *is_generated = slash != NULL || stem.len < name.len;
+  if (stem.len < name.len)
+    return arena_printf(arena, "%.*s*", TEXT_ARGS(stem));
+  if (slash == NULL)
+    return arena_text(arena, name);
+  /* another hidden class (Api/0x00007f3c): a pattern cannot have the '/' */
+  return arena_printf(arena, "%.*s?0x*", TEXT_ARGS(text_slice(name, 0, (size_t)(slash - name.data))));
+}
+
+/* A pattern would take it for more than this name. */
+static bool has_wildcard(struct text name)
+{
+  return memchr(name.data, '*', name.len) != NULL || memchr(name.data, '?', name.len) != NULL;
 }
 
 /* ---- adding ---- */
@@ -89,19 +109,19 @@ static int compare_members(const void *one, const void *other)
 enum jp_status policy_suggestion_add(struct policy_suggestion *suggestion, const struct policy_query *used,
                                      struct jp_error *error)
 {
-  const struct text stem = cut_generated(used->class_name);
-  const bool is_generated = stem.len < used->class_name.len;
+  bool is_generated;
+  const struct text class_name = make_pattern(&suggestion->arena, used->class_name, &is_generated);
   struct used_member *added = array_add(&suggestion->members, 1);
   if (added == NULL)
     return jp_fail_memory(error, NULL);
-  *added = (struct used_member){.class_name = is_generated
-                                                  ? arena_printf(&suggestion->arena, "%.*s*", TEXT_ARGS(stem))
-                                                  : arena_text(&suggestion->arena, stem),
-                                .member = arena_text(&suggestion->arena, used->member_name),
-                                .visibility = used->visibility,
-                                .category = 1u << used->category,
-                                .channels = 1u << used->channel,
-                                .is_generated = is_generated};
+  *added =
+      (struct used_member){.class_name = class_name,
+                           .member = arena_text(&suggestion->arena, used->member_name),
+                           .visibility = used->visibility,
+                           .category = 1u << used->category,
+                           .channels = 1u << used->channel,
+                           .is_generated = is_generated,
+                           .has_wildcard = has_wildcard(used->class_name) || has_wildcard(used->member_name)};
   return added->class_name.data == NULL || added->member.data == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
@@ -177,9 +197,18 @@ size_t policy_suggestion_write(struct policy_suggestion *suggestion, struct buff
     qsort(members, suggestion->members.count, sizeof *members, compare_members);
   suggestion->members.count = join_members(members, suggestion->members.count);
   BUFFER_LITERAL(out, "version: 1\ndefaultAction: DENY\n");
-  if (suggestion->members.count > 0)
-    BUFFER_LITERAL(out, "rules:\n");
+  size_t rules = 0;
   for (size_t i = 0; i < suggestion->members.count; i++) {
+    if (members[i].has_wildcard) {
+      BUFFER_LITERAL(out, "# Used, but no rule can name it alone: class ");
+      append_quoted(out, members[i].class_name);
+      BUFFER_LITERAL(out, ", method ");
+      append_quoted(out, members[i].member);
+      buffer_append_char(out, '\n');
+      continue;
+    }
+    if (rules++ == 0)
+      BUFFER_LITERAL(out, "rules:\n");
     if (members[i].is_generated)
       BUFFER_LITERAL(out, "  # The JVM makes this class, with another name in each run.\n");
     BUFFER_LITERAL(out, "  - class: ");
@@ -191,5 +220,5 @@ size_t policy_suggestion_write(struct policy_suggestion *suggestion, struct buff
     append_set(out, "members", &policy_category_words, members[i].category);
     append_set(out, "visibility", &policy_visibility_words, 1u << members[i].visibility);
   }
-  return suggestion->members.count;
+  return rules;
 }

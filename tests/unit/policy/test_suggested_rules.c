@@ -64,4 +64,28 @@ UNIT_TEST(a_rule_allows_no_combination_that_was_not_used)
   buffer_fini(&out);
 }
 
+UNIT_TEST(written_names_are_not_taken_for_generated_ones)
+{
+  struct policy_suggestion *suggestion;
+  struct jp_error error;
+  struct buffer out;
+  buffer_init(&out);
+  assert_int_equal(policy_suggestion_create(&suggestion, &error), JP_OK);
+  add(suggestion, POLICY_HTTP, POLICY_METHOD, "a.B$$LambdaX", "a");
+  add(suggestion, POLICY_HTTP, POLICY_METHOD, "a.B$$Lambda/0x7f", "b");
+  add(suggestion, POLICY_HTTP, POLICY_METHOD, "a.My$Proxy1", "c");
+  add(suggestion, POLICY_HTTP, POLICY_METHOD, "a.Hidden/0x7f", "d");
+  add(suggestion, POLICY_HTTP, POLICY_METHOD, "a.Odd", "e*");
+  assert_int_equal(policy_suggestion_write(suggestion, &out), 4);
+  buffer_append_char(&out, '\0');
+  assert_non_null(strstr(out.data, "class: \"a.B$$LambdaX\"\n"));
+  assert_non_null(strstr(out.data, "class: \"a.B$$Lambda*\"\n"));
+  assert_non_null(strstr(out.data, "class: \"a.My$Proxy1\"\n"));
+  assert_non_null(strstr(out.data, "class: \"a.Hidden?0x*\"\n"));
+  assert_non_null(
+      strstr(out.data, "# Used, but no rule can name it alone: class \"a.Odd\", method \"e*\"\n"));
+  policy_suggestion_destroy(suggestion);
+  buffer_fini(&out);
+}
+
 UNIT_MAIN
