@@ -17,6 +17,7 @@
 /* The time from the end of the grace time to the next signal. During this time calls that have not ended are
  * refused, and the JVM ends. */
 enum { LAST_MS = 1000 };
+enum { LINE_MS = 500 /* the longest wait for the line in the log that says why */ };
 
 struct watched {
   int descriptor;
@@ -86,8 +87,10 @@ static void *watch_parent(void *argument)
   bool is_planned = false;
   while (await_bytes(watched->descriptor, &is_planned))
     continue;
-  if (!is_planned)
+  if (!is_planned) {
     log_info("the program that started this peer is gone: the peer stops");
+    log_finish(LINE_MS); /* while the peer starts, SIGTERM ends it at once */
+  }
   if (watched->folder != NULL)
     remove_folder(watched->folder);
   for (;;) {

@@ -17,7 +17,7 @@ from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
                              ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
-from support.peer import environment, eventually, run_to_end
+from support.peer import BINARY, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
 from test_principals import ALICE, FILE, TokenHttpClient
 
@@ -374,6 +374,7 @@ ssize_t write(int fd, const void *data, size_t size)
 """
 
 
+@unittest.skipIf(b"libasan" in BINARY.read_bytes(), "ASan's library has to be loaded before all others")
 class Hanging(Audited):
     """A write(2) of the audit that does not return holds up the requests with lines only."""
 
