@@ -120,6 +120,7 @@ static jboolean JNICALL allows(JNIEnv *env, jclass rows, jclass own, jclass decl
   struct columns *page = reading;
   if (page == NULL || own == NULL || declaring == NULL || name == NULL || descriptor == NULL)
     return JNI_FALSE;
+  /* Modified UTF-8, because these names are compared with those of class files (struct named_method). */
   const char *raw_name = (*env)->GetStringUTFChars(env, name, NULL);
   const char *raw_descriptor = raw_name == NULL ? NULL : (*env)->GetStringUTFChars(env, descriptor, NULL);
   bool is_allowed = false;

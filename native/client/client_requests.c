@@ -655,8 +655,8 @@ void client_write_all_releases(struct jp_client *client)
 
 /* ---- tokens ---- */
 
-/* Reads the token for a request. Fails if the deadline passes meanwhile, because the request is then not
- * sent. */
+/* Reads the token for a request. Fails if the deadline passes during the read, because the request is then
+ * not sent. */
 static enum jp_client_status ask_in_time(struct jp_client *client, int64_t deadline_ns, char **token,
                                          struct jp_client_error *error)
 {

@@ -82,7 +82,7 @@ struct evaluator {
   unsigned guards;  /* try statements and calls from Java around: throwables are asked for */
   unsigned calls;   /* of lambdas */
   size_t callbacks; /* lambdas that Java may call: variables are not PENDING then */
-  bool is_ended;    /* destroyed, but for its callbacks: the last one frees it */
+  bool is_ended;    /* evaluator_destroy was called; the last of its callbacks frees it */
   size_t results;
   struct hash_index numbers; /* of "$1" and so on: from the number of an object's ref to N */
   size_t round_trips;

@@ -466,9 +466,8 @@ static void end_identity_turn(struct zeromq_identity *identity)
   pthread_mutex_lock(&zeromq->lock);
   bool used = identity->first_answer != NULL;
   zeromq_send_answers(identity);
-  if (identity->state ==
-      ZEROMQ_IDENTITY_REFUSED) { /* the request that this turn leaves to a later turn was answered
-                                  * meanwhile */
+  if (identity->state == ZEROMQ_IDENTITY_REFUSED) {
+    /* This turn leaves its request to a later turn, and the watcher has answered the request since. */
     zeromq_pending_destroy(zeromq, zeromq_identity_pop(identity));
     zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);
   }
