@@ -15,6 +15,7 @@
 enum { ADVICE_MAX = 400, LIST_MAX = 1000, JOINED_MAX = 4 * POLICY_TREE_BYTES };
 
 struct reader {
+  bool is_draft; /* entries may have no evidence yet */
   const char *name;
   struct arena *arena;
   struct array entries;   /* of struct principal_entry */
@@ -429,7 +430,7 @@ static enum jp_status check_entry(struct reader *reader, const struct principal_
   if (entry->is_anonymous && entry->is_admin)
     return fail_at(reader, entry->line, entry->column,
                    "%s is anonymous and has admin: everyone could see and end what others have", entry->name);
-  if (!entry->is_anonymous && !has_evidence)
+  if (!entry->is_anonymous && !has_evidence && !reader->is_draft)
     return fail_at(
         reader, entry->line, entry->column,
         "nobody can be %s: list tokens, certificates, curve-keys, unix-users or unix-groups, or set "
@@ -526,12 +527,13 @@ static enum jp_status check_document(struct reader *reader)
 
 /* ---- the file ---- */
 
-enum jp_status principal_file_parse(struct text yaml, const char *name, struct arena *arena,
-                                    struct principal_document *document, struct jp_error *error)
+static enum jp_status parse(struct text yaml, const char *name, bool is_draft, struct arena *arena,
+                            struct principal_document *document, struct jp_error *error)
 {
   static const struct key_reader readers[] = {{.key = "principals", .read = read_principals}};
   struct jp_error own = {0};
-  struct reader reader = {.name = name, .arena = arena, .error = error == NULL ? &own : error};
+  struct reader reader = {
+      .name = name, .is_draft = is_draft, .arena = arena, .error = error == NULL ? &own : error};
   array_init(&reader.entries, sizeof(struct principal_entry));
   array_init(&reader.listed, sizeof(struct principal_listed));
   const struct policy_node *root = NULL;
@@ -563,6 +565,18 @@ enum jp_status principal_file_parse(struct text yaml, const char *name, struct a
   if (status != JP_OK)
     text_hide_tokens(reader.error->text);
   return status;
+}
+
+enum jp_status principal_file_parse(struct text yaml, const char *name, struct arena *arena,
+                                    struct principal_document *document, struct jp_error *error)
+{
+  return parse(yaml, name, false, arena, document, error);
+}
+
+enum jp_status principal_file_parse_draft(struct text yaml, const char *name, struct arena *arena,
+                                          struct principal_document *document, struct jp_error *error)
+{
+  return parse(yaml, name, true, arena, document, error);
 }
 
 enum jp_status principal_file_load(const char *path, struct arena *arena, struct principal_document *document,

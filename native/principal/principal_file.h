@@ -50,6 +50,10 @@ struct principal_document {
 enum jp_status principal_file_parse(struct text yaml, const char *name, struct arena *arena,
                                     struct principal_document *document,
                                     struct jp_error *error) JP_MUST_CHECK;
+/* The same for a file that `jpeer token new` changes: entries may have no evidence yet. */
+enum jp_status principal_file_parse_draft(struct text yaml, const char *name, struct arena *arena,
+                                          struct principal_document *document,
+                                          struct jp_error *error) JP_MUST_CHECK;
 /* JP_NOT_FOUND, JP_IO: the file cannot be read. JP_INVALID also if others than its owner may write it. */
 enum jp_status principal_file_load(const char *path, struct arena *arena, struct principal_document *document,
                                    struct jp_error *error) JP_MUST_CHECK;

@@ -137,7 +137,7 @@ static enum jp_status check_added(struct text yaml, const char *file, const char
   if (!principal_read_digest(text_of(hash), digest))
     return jp_fail(error, JP_INVALID, "this is no hash of a token");
   arena_init(&arena);
-  enum jp_status status = principal_file_parse(yaml, file, &arena, &document, error);
+  enum jp_status status = principal_file_parse_draft(yaml, file, &arena, &document, error);
   if (status != JP_OK)
     jp_error_prefix(error, "%s: the hash cannot be added to the entry %s by a program", file, name);
   for (size_t i = 0; status == JP_OK && i < document.listed_count; i++) {
@@ -161,7 +161,7 @@ enum jp_status principal_token_insert(struct text yaml, const char *file, const 
   const struct policy_node *root = NULL;
   struct insertion insertion;
   arena_init(&arena);
-  enum jp_status status = principal_file_parse(yaml, file, &arena, &document, error);
+  enum jp_status status = principal_file_parse_draft(yaml, file, &arena, &document, error);
   if (status == JP_OK)
     status = policy_tree_parse(yaml, file, POLICY_LINES_AND_COLUMNS, &arena, &root, error);
   const struct policy_node *entry = status == JP_OK ? find_entry(root, name) : NULL;

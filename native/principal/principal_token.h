@@ -14,7 +14,7 @@ enum jp_status principal_token_make(char token[PRINCIPAL_TOKEN_LENGTH + 1],
 
 /*
  * Appends to `out` the text of a principals file with the hash added to the tokens of the entry of this name; the rest of the
- * text, its comments included, is as before. yaml is valid by principal_file_parse. JP_NOT_FOUND: there is no such entry.
+ * text, its comments included, is as before. yaml is valid by principal_file_parse_draft. JP_NOT_FOUND: there is no such entry.
  * JP_INVALID: the place cannot be found, because of aliases or an unusual form; the error's text says what to do.
  */
 enum jp_status principal_token_insert(struct text yaml, const char *file, const char *name, const char *hash,

@@ -34,6 +34,8 @@ UNIT_TEST(a_hash_is_added_and_the_rest_of_the_file_stays)
       {"principals:\n  - name: a\n    tokens:\n      # comment\n      - \"" OLD "\"\n    admin: true\n",
        "principals:\n  - name: a\n    tokens:\n      # comment\n      - \"" HASH "\"\n      - \"" OLD
        "\"\n    admin: true\n"},
+      {"principals:\n  - name: a\n    admin: true\n  - name: b\n",
+       "principals:\n  - name: a\n    tokens: [\"" HASH "\"]\n    admin: true\n  - name: b\n"},
       {"principals:\n  - name: a # x\n    unix-users: [1]\n",
        "principals:\n  - name: a # x\n    tokens: [\"" HASH "\"]\n    unix-users: [1]\n"},
       {"principals:\n  - unix-users: [1]\n    name: a",
