@@ -195,6 +195,7 @@ class Sessions(Curve):
     def test_nobody_takes_over_the_routing_id_of_a_connection(self):
         self.serve()
         alice = self.client(self.alice, identity=b"same")
+        self.assertEqual(whoami(alice)["principal"], "alice")  # her handshake has ended before bob's begins
         alice.send(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "call", "params": {
             "type": "java.lang.Thread", "method": "sleep", "args": [2 * PAUSE_MS]}}))
         bob = self.client(self.bob, identity=b"same")
