@@ -314,6 +314,8 @@ static enum jp_status read_options(char *const *args, size_t arg_count,
   status = parse_options(&arguments, variable, options, &result, error);
   if (status != JP_OK || options->help)
     return status;
+  options->directory.is_from_environment =
+      find_origin(&result, offsetof(struct run_options, directory.endpoints)) == OPTION_FROM_VARIABLE;
   options->has_uuid = find_origin(&result, offsetof(struct run_options, uuid)) != OPTION_NOT_SET;
   const struct run_words words = {
       .items = arguments.words + result.used,
