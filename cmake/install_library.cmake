@@ -2,18 +2,24 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# jpeer_install_library(PART VERSION M.N PARTS targets OBJECTS objects HEADERS files JANSSON file.c [SYMBOLS file.map])
+# jpeer_install_library(PART PARTS targets OBJECTS objects HEADERS files JANSSON file.c [SYMBOLS file.map])
 # makes and installs, as the component PART:
 # - jpeer-PART, shared, of the objects of PARTS; SYMBOLS says which names it exports, else all that are not hidden are;
 # - jpeer-PART-static, the same as an archive;
 # - jpeer-PART-jansson, shared, of JANSSON: the part for programs that use jansson;
 # - the HEADERS of jpeer/, the packages of CMake (jpeer-PART-config.cmake.in) and pkg-config (jpeer-PART.pc.in and
-#   jpeer-PART-jansson.pc.in, which know @version@ and @pc_prefix@).
+#   jpeer-PART-jansson.pc.in, which know @PROJECT_VERSION@ and @pc_prefix@).
 # The caller links jpeer-PART and jpeer-PART-static with what they need.
 function(jpeer_install_library part)
-  cmake_parse_arguments(ARG "" "VERSION;JANSSON;SYMBOLS" "PARTS;OBJECTS;HEADERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "JANSSON;SYMBOLS" "PARTS;OBJECTS;HEADERS" ${ARGN})
   set(name jpeer-${part})
-  set(version ${ARG_VERSION})
+
+  # Programs ask the header which interface they are built with.
+  list(GET ARG_HEADERS 0 header)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/native/include/jpeer/${header} major REGEX "^#define JP_[A-Z]+_VERSION_MAJOR ${JPEER_ABI}$")
+  if(major STREQUAL "")
+    message(FATAL_ERROR "The number JPEER_ABI is ${JPEER_ABI}, and jpeer/${header} has another one")
+  endif()
 
   add_library(${name} SHARED ${ARG_OBJECTS})
   add_dependencies(${name} ${ARG_PARTS})
@@ -41,9 +47,8 @@ function(jpeer_install_library part)
   foreach(variant "" -static -jansson)
     set_target_properties(${name}${variant} PROPERTIES LINKER_LANGUAGE C EXPORT_NAME ${part}${variant})
   endforeach()
-  string(REGEX MATCH "^[0-9]+" major ${version})
   foreach(shared ${name} ${name}-jansson)
-    set_target_properties(${shared} PROPERTIES VERSION ${version} SOVERSION ${major})
+    set_target_properties(${shared} PROPERTIES VERSION ${JPEER_ABI}.${PROJECT_VERSION} SOVERSION ${JPEER_ABI})
     if(ARG_SYMBOLS)
       set_target_properties(${shared} PROPERTIES LINK_DEPENDS ${ARG_SYMBOLS})
       target_link_options(${shared} PRIVATE -Wl,--version-script,${ARG_SYMBOLS})
@@ -64,7 +69,7 @@ function(jpeer_install_library part)
   configure_package_config_file(${name}-config.cmake.in
     ${CMAKE_CURRENT_BINARY_DIR}/${name}-config.cmake INSTALL_DESTINATION ${package_dir})
   write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/${name}-config-version.cmake
-    VERSION ${version} COMPATIBILITY SameMajorVersion)
+    VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/${name}-config-version.cmake
     DESTINATION ${package_dir} COMPONENT ${part})
 

@@ -8,6 +8,7 @@ option(JPEER_FASTPATH "Compile what makes repeated requests cheap (native/rpc/fa
 option(JPEER_CLIENT_ZEROMQ "Compile tcp: and ipc: into the client library (native/client/transports/zeromq_transport.c)" ON)
 option(JPEER_PYTHON "Build the Python package (clients/python), where Python's headers are there" ON)
 option(JPEER_BENCH "Build the benchmarks (bench) and their tests" ON)
+set(JPEER_COMMIT "" CACHE STRING "The commit that jpeer --version names; empty: git is asked at each build")
 option(JPEER_LTO "Optimise the programs that are installed or measured at link time (GCC)" OFF)
 
 set(CMAKE_C_STANDARD 17)

@@ -35,7 +35,7 @@ OUTPUT = "ws+unix:/nonexistent/peer: No such file or directory\n"
 PACKAGE = """\
 cmake_minimum_required(VERSION 3.25)
 project(example C CXX)
-find_package(jpeer-client 1.0 REQUIRED)
+find_package(jpeer-client 0.9 REQUIRED)
 foreach(kind client client-static)
   add_executable(c-${kind} program.c)
   target_link_libraries(c-${kind} PRIVATE jpeer::${kind})
@@ -52,7 +52,7 @@ TREE = {
     "bin/jpeer",
     *(f"include/jpeer/{name}" for name in ("client.h", "client.hpp", "client_jansson.h", "jsonrpc.h", "jsonrpc_jansson.h",
                                            "request.h")),
-    *(f"lib/libjpeer-{name}.{kind}" for name in LIBRARIES for kind in ("so", "so.1", "so.1.0")),
+    *(f"lib/libjpeer-{name}.{kind}" for name in LIBRARIES for kind in ("so", "so.1", "so.1.*")),
     "lib/libjpeer-jsonrpc.a", "lib/libjpeer-client.a",
     *(f"lib/pkgconfig/jpeer-{name}.pc" for name in LIBRARIES),
     *(f"lib/cmake/jpeer-{name}/jpeer-{name}-{part}.cmake" for name in ("jsonrpc", "client")

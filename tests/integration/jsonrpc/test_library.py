@@ -22,7 +22,7 @@ SUBTRACT = {"jsonrpc": "2.0", "id": 1, "method": "subtract", "params": [42, 23]}
 PACKAGE = """\
 cmake_minimum_required(VERSION 3.25)
 project(example C CXX)
-find_package(jpeer-jsonrpc 1.0 REQUIRED)
+find_package(jpeer-jsonrpc 0.9 REQUIRED)
 foreach(kind jsonrpc jsonrpc-static)
   add_executable(stdio-${kind} stdio.c)
   target_link_libraries(stdio-${kind} PRIVATE jpeer::${kind})
