@@ -2,8 +2,27 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# jpeer_find_libraries_in(NAME FOLDERS): where an installed file looks for libraries, beside the system's folders. A .deb
+# package's are in these. In the relocatable archive the libraries of other projects look there, too (RPATH, not RUNPATH).
+function(jpeer_find_libraries_in name)
+  if(JPEER_PACKAGE STREQUAL "deb")
+    return()
+  endif()
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${ARGN}")
+  if(JPEER_PACKAGE STREQUAL "tar")
+    target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
+  endif()
+endfunction()
+
+# The relocatable archive brings what Debian 12 does not have everywhere (packaging/CMakeLists.txt).
+set(jpeer_bundle jpeer)
+set(jpeer_library_rpath $ORIGIN)
+if(JPEER_PACKAGE STREQUAL "tar")
+  list(APPEND jpeer_library_rpath $ORIGIN/${jpeer_bundle})
+endif()
+
 # jpeer_install_library(PART PARTS targets OBJECTS objects HEADERS files JANSSON file.c [SYMBOLS file.map])
-# makes and installs, as the component PART:
+# makes and installs, as the components PART-runtime (what programs need that were built with it) and PART (all else):
 # - jpeer-PART, shared, of the objects of PARTS; SYMBOLS says which names it exports, else all that are not hidden are;
 # - jpeer-PART-static, the same as an archive;
 # - jpeer-PART-jansson, shared, of JANSSON: the part for programs that use jansson;
@@ -34,7 +53,8 @@ function(jpeer_install_library part)
   set(merged ${CMAKE_CURRENT_BINARY_DIR}/${name}-merged.o)
   add_custom_command(OUTPUT ${merged}
     COMMAND ${CMAKE_LINKER} -r -o ${merged} ${ARG_OBJECTS}
-    COMMAND ${CMAKE_OBJCOPY} --localize-hidden --remove-section=.gnu.lto_* --remove-section=.gnu.debuglto_* ${merged}
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden --remove-section=.gnu.lto_* --remove-section=.gnu.debuglto_*
+            $<$<BOOL:${JPEER_PACKAGE}>:--strip-debug> ${merged}
     DEPENDS ${ARG_PARTS} ${ARG_OBJECTS}
     COMMAND_EXPAND_LISTS VERBATIM)
   add_library(${name}-static STATIC ${merged})
@@ -54,14 +74,17 @@ function(jpeer_install_library part)
       target_link_options(${shared} PRIVATE -Wl,--version-script,${ARG_SYMBOLS})
     endif()
   endforeach()
-  set_target_properties(${name}-jansson PROPERTIES INSTALL_RPATH $ORIGIN) # jpeer-PART lies beside it
+  foreach(shared ${name} ${name}-jansson)
+    jpeer_find_libraries_in(${shared} ${jpeer_library_rpath}) # jpeer-PART lies beside its part for jansson
+  endforeach()
   foreach(target ${name} ${name}-static)
     target_include_directories(${target} INTERFACE
       $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/native/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endforeach()
 
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
-  install(TARGETS ${name} ${name}-static ${name}-jansson EXPORT ${name}-targets COMPONENT ${part})
+  install(TARGETS ${name} ${name}-static ${name}-jansson EXPORT ${name}-targets
+    LIBRARY COMPONENT ${part}-runtime NAMELINK_COMPONENT ${part} ARCHIVE COMPONENT ${part})
   install(EXPORT ${name}-targets NAMESPACE jpeer:: DESTINATION ${package_dir} COMPONENT ${part})
   list(TRANSFORM ARG_HEADERS PREPEND ${PROJECT_SOURCE_DIR}/native/include/jpeer/)
   install(FILES ${ARG_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/jpeer COMPONENT ${part})

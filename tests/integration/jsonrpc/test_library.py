@@ -62,7 +62,7 @@ int main(void)
 class Library(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.installed = Installed(cls, BUILD, "jsonrpc")
+        cls.installed = Installed(cls, BUILD, "jsonrpc-runtime", "jsonrpc")
         cls.root, cls.libraries = cls.installed.root, cls.installed.libraries
         for name, source in examples(PAGE).items():
             (cls.root / name).write_text(source, encoding="utf-8")
