@@ -1,6 +1,7 @@
 #include "cli/subcommands.h"
 
 #include "base/near_name.h"
+#include "cli/build_version.h"
 #include "cli/first_process.h"
 #include "cli/run_option_rows.h"
 #include "command/command.h"
@@ -180,7 +181,7 @@ int main(int argc, char **argv)
     return EXIT_GOOD;
   }
   if (strcmp(argv[1], "--version") == 0) {
-    puts("jpeer " JPEER_VERSION);
+    puts(build_version);
     return EXIT_GOOD;
   }
   if (strcmp(argv[1], "help") == 0)
