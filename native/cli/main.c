@@ -2,6 +2,7 @@
 
 #include "base/near_name.h"
 #include "cli/build_version.h"
+#include "cli/first_process.h"
 #include "cli/run_option_rows.h"
 #include "command/command.h"
 #include "policy/presets.h"
@@ -165,6 +166,7 @@ static bool open_standard_streams(void)
 
 int main(int argc, char **argv)
 {
+  first_process_split();
   if (!open_standard_streams())
     return EXIT_RUN_TIME;
   /* stderr gets only whole lines. HotSpot writes a warning in three pieces, and another thread could write a
