@@ -91,12 +91,13 @@ def on(preset, **more):
 
 
 INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-includes"]], {})
-# Neither the bench nor the installed libraries: without them a quick run needs two thirds of the build.
+# Without the bench and most tests of the installed libraries: a quick run needs two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
-               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
+               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger"
+               " native/jsonrpc/all native/client/all")
 # Everything except the bench, because linking it at full optimisation takes a minute and a half. The bench is
 # in the build of dev, and in the step "bench" of tools/test-release.
-RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/messages/all"
+RELEASE_BUILD = (FIRST_BUILD + " native/client/messages/all"
                  " tests/model/all tests/ledger/all tests/integration/all")
 # name, description, preset (and targets) to build first, commands, environment
 FIRST_STEPS = [

@@ -236,6 +236,8 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
         socket_options_settle(&options->sockets,
                               endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq) ||
                                   endpoints_have_socket(&options->metrics),
+                              endpoints_make_socket(&options->json) || endpoints_make_socket(&options->zmq) ||
+                                  endpoints_make_socket(&options->metrics),
                               has_principals, net, error);
   if (status == JP_OK)
     status = check_policy_mode(options, error);
