@@ -407,6 +407,11 @@ class _Rows:
         self._failure: BaseException | None = None
         self.taken = 0
 
+    @property
+    def has_next(self) -> bool:
+        """Whether the next row was fetched."""
+        return self._position < len(self._page)
+
     def take(self, count: int | None) -> list[tuple[Any, ...]]:
         """Returns the next rows: so many, or all."""
         found: list[tuple[Any, ...]] = []
@@ -558,7 +563,15 @@ class Cursor:
             else:
                 setters = self._setters(parameters)
                 statement = self._prepare(operation)
-                self._run([*_set(PREPARED, statement, setters), ("call", PREPARED, "execute", statement, ())], statement)
+                self._check_count(len(setters))
+                steps = [*_set(PREPARED, statement, setters), ("call", PREPARED, "execute", statement, ())]
+                try:
+                    self._run(steps, statement)
+                except JavaException:
+                    self._explain(statement, len(setters))
+                    raise
+            if self._rows is None and not self._connection._product.counts(_first_word(operation)):
+                self.rowcount = -1
             self._read_keys(operation)
         return self
 
@@ -649,6 +662,7 @@ class Cursor:
     def _prepare(self, operation: str) -> Any:
         """Returns the PreparedStatement for the text, which is kept for the next execution of the same text."""
         if self._prepared is not None and self._sql == operation:
+            self._native.call(PREPARED, "clearParameters", self._prepared)
             return self._prepared
         text = checked_text(_checked_operation(operation))
         self._forget_prepared()
@@ -656,6 +670,28 @@ class Cursor:
         self._prepared = self._native.call(CONNECTION, "prepareStatement", self._connection._jdbc, (text, *keys))
         self._sql = operation
         return self._prepared
+
+    def _check_count(self, count: int) -> None:
+        if self._connection._product.checks_count:
+            wanted = self._parameter_count(self._prepared)
+            if wanted != count:
+                raise ProgrammingError(f"the statement has {wanted} parameters, and {count} are given")
+
+    def _parameter_count(self, statement: Any) -> int:
+        steps: list[tuple[Any, ...]] = [
+            ("call", PREPARED, "getParameterMetaData", statement, ()),
+            ("call", "java.sql.ParameterMetaData", "getParameterCount", Result(0), ()),
+        ]
+        return int(self._native.batch(steps)[1])
+
+    def _explain(self, statement: Any, count: int) -> None:
+        """Raises a ProgrammingError if an execution has failed because of the number of parameters."""
+        try:
+            wanted = self._parameter_count(statement)
+        except (JavaException, PeerError):
+            return  # so it has failed for another reason
+        if wanted != count:
+            raise ProgrammingError(f"the statement has {wanted} parameters, and {count} are given")
 
     def _forget_prepared(self) -> None:
         if self._prepared is not None:
@@ -801,6 +837,8 @@ class Cursor:
     def fetchone(self) -> tuple[Any, ...] | None:
         """Returns the next row; None: there are no more."""
         rows = self._result()
+        if rows.has_next:
+            return rows.take(1)[0]  # without the lock
         with self._use():
             found = rows.take(1)
         return found[0] if found else None

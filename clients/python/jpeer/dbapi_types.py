@@ -17,7 +17,8 @@ from .dbapi_errors import DataError, InterfaceError, ProgrammingError
 from .pages import to_list
 from .sequences import to_python
 from .tables import Chunk
-from .values import _numpy_value, text_as
+from .times import DateTime
+from .values import _iso_text, _numpy_value, text_as
 
 RESULT_SET, ARRAY, CONNECTION = "java.sql.ResultSet", "java.sql.Array", "java.sql.Connection"
 PIECE = 1 << 20  # bytes or units that a stream reads at once
@@ -204,9 +205,14 @@ class Product:
 
     gives_keys = True  # whether an INSERT asks for the keys that it generates
     keys_change = False  # whether another INSERT of the connection changes them
+    checks_count = False  # whether the driver takes null for a parameter that is missing
 
     def __init__(self, name: str, connection: Connection, jdbc: Any) -> None:
         self.name, self._connection, self._jdbc = name, connection, jdbc
+
+    def counts(self, word: str) -> bool:
+        """Returns whether the count of a statement that begins with this word is its own."""
+        return True
 
     def setter(self, value: Any) -> Setter:
         """Returns the setter for a parameter. Raises an Error."""
@@ -248,7 +254,7 @@ class Product:
         if isinstance(value, (Object, Typed)):
             return _object(value)
         if hasattr(value, "dtype") and hasattr(value, "ndim"):
-            plain = _numpy_value(value)
+            plain = _nanoseconds(value) if value.ndim == 0 and value.dtype.str[1:] == "M8[ns]" else _numpy_value(value)
             return self.setter(plain.tolist() if hasattr(plain, "tolist") else plain)
         try:
             return _bytes(memoryview(value))
@@ -282,14 +288,19 @@ class SQLite(Product):
     """SQLite has neither times nor decimals. They are texts, as Python's sqlite3 writes them."""
 
     keys_change = True
+    checks_count = True
+
+    def counts(self, word: str) -> bool:
+        return word in ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH")  # others have the count of the last change
 
     def _moment(self, value: datetime.datetime) -> Setter:
-        return _text(value.isoformat(" "))
+        return _text(_iso_text(value).replace("T", " "))
 
     def _day(self, value: datetime.date) -> Setter:
         return _text(value.isoformat())
 
-    _clock = _day  # type: ignore[assignment]
+    def _clock(self, value: datetime.time) -> Setter:
+        return _text(_iso_text(value))
 
     def _uuid(self, value: uuid.UUID) -> Setter:
         return _text(str(value))
@@ -314,7 +325,8 @@ class PostgreSQL(Product):
         if kind is None:  # all are null, or there are none
             return "setObject", (_null_array(value), int(Types.OTHER))
         elements = [self._element(each) for each in value]
-        array = (kind, Typed("java.lang.Object[]", elements))
+        of_bytes = kind == "bytea" and not any(isinstance(each, (list, tuple)) for each in value)
+        array = (kind, Typed("byte[][]" if of_bytes else "java.lang.Object[]", elements))
         return "setArray", (self._connection.call(CONNECTION, "createArrayOf", self._jdbc, array),)
 
 
@@ -322,6 +334,13 @@ ELEMENT_TYPES: list[tuple[type, str]] = [
     (bool, "bool"), (int, "int8"), (float, "float8"), (decimal.Decimal, "numeric"), (str, "text"), (bytes, "bytea"),
     (bytearray, "bytea"), (datetime.datetime, "timestamp"), (datetime.date, "date"), (datetime.time, "time"), (uuid.UUID, "uuid"),
 ]  # fmt: skip
+
+
+def _nanoseconds(value: Any) -> datetime.datetime:
+    """Returns the DateTime for a datetime64 in nanoseconds."""
+    microseconds, nanosecond = divmod(int(value.astype("int64")), 1000)
+    plain = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=microseconds)
+    return DateTime(*plain.timetuple()[:6], plain.microsecond, nanosecond=nanosecond)
 
 
 def _flat(values: Iterable[Any]) -> Iterable[Any]:
@@ -376,6 +395,8 @@ class Column:
             raise DataError(f"column {self.label!r}: Python's datetime has no such year ({error})") from None
         if chunk.type == "object":
             values = self._of_objects(values, connection)
+        elif chunk.type == "decimal" and self.type == Types.BIGINT:  # without a sign
+            values = [None if each is None else int(each) for each in values]
         elif chunk.type == "binary" and self.type_name == "JSON":  # of H2
             values = [None if each is None else each.decode() for each in values]
         if self.converter is None:
