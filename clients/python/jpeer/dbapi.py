@@ -627,7 +627,7 @@ class Cursor:
         found = self._native.call(CALLABLE, "getObject", statement, arguments)
         if type == Types.REF_CURSOR and found is not None:
             return read_table(self._connection._java, found, None, None, False)
-        return plain(found) if isinstance(found, Object) else found
+        return plain(found)
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
         """Sets the types of the parameters of the next execution: members of Types, or STRING, BINARY, NUMBER, DATETIME.

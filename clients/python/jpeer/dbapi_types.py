@@ -17,12 +17,14 @@ from .dbapi_errors import DataError, InterfaceError, ProgrammingError
 from .pages import to_list
 from .sequences import to_python
 from .tables import Chunk
-from .times import DateTime
+from .times import UUID, BigDecimal, DateTime
 from .values import _iso_text, _numpy_value, text_as
 
 RESULT_SET, ARRAY, CONNECTION = "java.sql.ResultSet", "java.sql.Array", "java.sql.Connection"
 PIECE = 1 << 20  # bytes or units that a stream reads at once
 ARRAY_PAGE = 32768
+# Python's type of the elements of an array of PostgreSQL that the driver reads as another number
+ELEMENTS: dict[str, Callable[[Any], Any]] = {"_oid": int, "_numeric": decimal.Decimal}
 
 
 class Types(enum.IntEnum):
@@ -405,14 +407,20 @@ class Column:
 
     def _of_objects(self, values: list[Any], connection: Connection) -> list[Any]:
         if self.type in (Types.DECIMAL, Types.NUMERIC):
-            return [decimal.Decimal(each) if type(each) is float else each for each in values]
+            return [each if each is None else decimal.Decimal(each) for each in values]
         if self.type == Types.ARRAY:
-            return arrays(values, connection)
-        return [plain(each) if isinstance(each, Object) else each for each in values]
+            return arrays(values, connection, ELEMENTS.get(self.type_name))
+        return [plain(each) for each in values]
 
 
-def plain(value: Object) -> Any:
+def plain(value: Any) -> Any:
     """Returns the Python value of an object in a column, or the object itself if Python has none."""
+    if isinstance(value, UUID):
+        return uuid.UUID(int=value.int)  # without the methods of Java
+    if isinstance(value, BigDecimal):
+        return decimal.Decimal(value)
+    if not isinstance(value, Object):
+        return value
     name = value._java_type
     if isinstance(value, Array):
         return bytes(value) if name == "byte[]" else to_list(value)
@@ -438,23 +446,25 @@ def _interval(value: Object, names: Sequence[str], fraction: str, unit: int) -> 
     return datetime.timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, microseconds=microseconds)
 
 
-def arrays(values: list[Any], connection: Connection) -> list[Any]:
+def arrays(values: list[Any], connection: Connection, convert: Callable[[Any], Any] | None = None) -> list[Any]:
     """Returns the elements of each java.sql.Array. They are read as a ResultSet, and so have the types of columns."""
     found = [each for each in values if isinstance(each, Object)]
     results = iter(connection.batch([("call", ARRAY, "getResultSet", each, ()) for each in found]) if found else [])
-    return [_elements(next(results), connection) if isinstance(each, Object) else each for each in values]
+    return [_elements(next(results), connection, convert) if isinstance(each, Object) else each for each in values]
 
 
-def _elements(results: Any, connection: Connection) -> list[Any]:
+def _elements(results: Any, connection: Connection, convert: Callable[[Any], Any] | None) -> list[Any]:
     made: list[Any] = []
-    rest, done = results, False
+    done = False
     while not done:
-        count, done, rest, columns = connection.columns(rest, ARRAY_PAGE, 0, None)
+        count, done, _, columns = connection.columns(results, ARRAY_PAGE, 0, None)
         chunk = Chunk(columns[1], count)
         values = chunk.values()
-        if chunk.type == "object":
-            nested = [isinstance(each, Object) and _is_array(each) for each in values]
-            values = arrays(values, connection) if any(nested) else [plain(each) if isinstance(each, Object) else each for each in values]
+        if any(isinstance(each, Object) and _is_array(each) for each in values):
+            values = arrays(values, connection, convert)
+        else:
+            values = [plain(each) for each in values] if chunk.type == "object" else values
+            values = [each if each is None else convert(each) for each in values] if convert else values
         made += values
     connection.call(RESULT_SET, "close", results)
     return made
