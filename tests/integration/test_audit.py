@@ -200,14 +200,34 @@ class Operations(Audited):
         self.client.receive()
         self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass")["start"], start["seq"])
 
+    def test_a_lasting_call_that_is_nested_has_one_too(self):
+        self.audited()
+        client = self.connect(CallbackClient)
+
+        def nest(call):
+            begun = client.begin_call(BLOCKERS, "pass", within=call.id)
+            start = self.await_event("start", member=f"{BLOCKERS}.pass")
+            with WebSocketClient(self.peer) as other:
+                other.call(BLOCKERS, "open")
+            client.end(begun)
+            self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass")["start"], start["seq"])
+        client.call(CALLING, "here", client.give(nest))
+        self.assertEqual(len(self.events("start")), 2)
+        self.assertEqual(self.last()["start"], self.events("start", member=f"{CALLING}.here")[0]["seq"])
+
     def test_the_call_that_ends_the_jvm_remains(self):
-        for method, status in (("exit", 3), ("halt", 4)):
-            self.path = self.folder / f"{method}.json"
+        for method, status, nests in (("exit", 3, False), ("halt", 4, False), ("exit", 5, True), ("halt", 6, True)):
+            self.path = self.folder / f"{status}.json"
             peer = self.audited("--audit-starts")
-            client = self.connect()
-            client.send(json.dumps(call_request(1, BLOCKERS, method, status)))
+            if nests:
+                client = self.connect(CallbackClient)
+                client.begin_call(CALLING, "here", client.give())
+                client.begin_call(BLOCKERS, method, status, within=client.await_call().id)
+            else:
+                self.connect().send(json.dumps(call_request(1, BLOCKERS, method, status)))
             self.assertEqual(peer.wait(), status)
-            self.assertEqual([line["member"] for line in self.events("start")], [f"{BLOCKERS}.{method}"])
+            self.assertEqual([line["member"] for line in self.events("start")],
+                             [f"{CALLING}.here"] * nests + [f"{BLOCKERS}.{method}"])
             self.assertEqual(self.lines()[-1], {**self.lines()[-1], "event": "ended", "status": status})
             self.assert_gapless(self.lines())
 
