@@ -233,7 +233,7 @@ static enum jp_status announce_peer(struct run *run, struct jp_error *error)
   if (run->presence.path != NULL && ready_announce(&run->presence, &facts, error) != JP_OK)
     log_debug("jpeer ps will not show this peer: %s", error->text);
   *error = (struct jp_error){0};
-  enum jp_status status = ready_announce(&run->ready, &facts, error);
+  status = ready_announce(&run->ready, &facts, error);
   if (status == JP_OK)
     service_manager_ready(facts.addresses);
   return status;
