@@ -15,7 +15,7 @@ enum jp_client_status directory_fail(struct jp_client_error *error, const struct
   static const enum jp_client_status statuses[] = {
       [JP_NO_MEMORY] = JP_CLIENT_NO_MEMORY,   [JP_INVALID] = JP_CLIENT_PROTOCOL, [JP_LIMIT] = JP_CLIENT_LIMIT,
       [JP_NOT_FOUND] = JP_CLIENT_UNSUPPORTED, [JP_DENIED] = JP_CLIENT_REFUSED,   [JP_IO] = JP_CLIENT_REFUSED,
-      [JP_CLOSED] = JP_CLIENT_CLOSED,
+      [JP_CLOSED] = JP_CLIENT_REFUSED,
   };
   enum jp_client_status status =
       (size_t)why->status < sizeof statuses / sizeof statuses[0] ? statuses[why->status] : JP_CLIENT_OK;
