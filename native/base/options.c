@@ -11,7 +11,7 @@
 
 bool option_is_name(struct text name)
 {
-  bool is_good = name.len > 0 && name.len <= 128 && text_valid_utf8(name) == name.len;
+  bool is_good = name.len > 0 && name.len <= OPTION_NAME_MAX && text_valid_utf8(name) == name.len;
   for (size_t i = 0; is_good && i < name.len; i++)
     is_good = (unsigned char)name.data[i] >= ' ' && name.data[i] != 0x7F;
   return is_good;

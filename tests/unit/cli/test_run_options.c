@@ -56,7 +56,7 @@ static const struct {
   const char *takes;
   const char *values;
 } refused[] = {
-    {"-n", "a name of 1 to 128 bytes of UTF-8 without control characters", "\x01 \xff"},
+    {"-n", "a name of 1 to 255 bytes of UTF-8 without control characters", "\x01 \xff"},
     {"--json-rpc", "a port from 1 to 65535, or auto", "0 65536"},
     {"--json-rpc", "[HOST:]PORT|auto|unix:PATH", "00001234 -1 +80 80x :80 host/x:80 ipc:///tmp/x"},
     {"--allow-origin", "origins one by one, since * would let every web page call the peer",
