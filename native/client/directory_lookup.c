@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "client/messages/client_error.h"
+#include "client/transports/client_url.h"
 #include "directory/entries.h"
 
 #include <stdlib.h>
@@ -92,8 +93,7 @@ enum jp_client_status directory_access_init(struct directory_access *access,
   else if (directory_name_check(text_of(access->space), &why) != JP_OK)
     status = client_fail(error, JP_CLIENT_INVALID, "the namespace of the directory %s", why.text);
   else if (etcd_endpoints_check(options->endpoints, NULL, &why) != JP_OK)
-    status = client_fail(error, JP_CLIENT_INVALID, "the address of the directory %s: \"%.*s\"", why.text,
-                         TEXT_ARGS(text_cut(text_of(options->endpoints), SHOWN_MAX)));
+    status = client_fail(error, JP_CLIENT_INVALID, "the address of the directory %s", why.text);
   if (status != JP_CLIENT_OK)
     directory_access_fini(access);
   return status;
@@ -156,6 +156,35 @@ static struct text keep_text(struct arena *arena, struct text t, bool *is_good)
   return kept;
 }
 
+/* The address may only be one that clients accept: without a user, for example. */
+static enum jp_status check_address(struct text address, struct jp_error *error)
+{
+  struct client_url parts;
+  const struct transport_kind *kind;
+  struct jp_client_error why;
+  if (address.data != NULL && client_url_parse(address.data, &parts, &kind, &why) == JP_CLIENT_INVALID)
+    return jp_fail(error, JP_INVALID, "%s", why.text);
+  return JP_OK;
+}
+
+static enum jp_status keep_addresses(struct arena *arena, struct text json_rpc, struct text zmq_rpc,
+                                     struct found_peer *peer, struct jp_error *error)
+{
+  bool is_good = true;
+  struct text json = keep_text(arena, json_rpc, &is_good);
+  struct text zmq = keep_text(arena, zmq_rpc, &is_good);
+  if (!is_good)
+    return jp_fail_memory(error, NULL);
+  enum jp_status status = check_address(json, error);
+  if (status == JP_OK)
+    status = check_address(zmq, error);
+  if (status == JP_OK) {
+    peer->json_rpc = json;
+    peer->zmq_rpc = zmq;
+  }
+  return status;
+}
+
 static enum jp_status read_entry(struct arena *arena, const struct etcd_pair *pair,
                                  const struct directory_key *key, struct found_peer *peer,
                                  struct jp_error *error)
@@ -175,17 +204,38 @@ static enum jp_status read_entry(struct arena *arena, const struct etcd_pair *pa
     status = directory_state_read(pair->value, arena, &state, error);
     if (status != JP_OK)
       return status;
-    peer->json_rpc = keep_text(arena, state.json_rpc, &is_good);
-    peer->zmq_rpc = keep_text(arena, state.zmq_rpc, &is_good);
+    status = keep_addresses(arena, state.json_rpc, state.zmq_rpc, peer, error);
     peer->zmq_curve = keep_text(arena, state.zmq_curve, &is_good);
   } else {
     status = directory_member_read(pair->value, arena, &member, error);
-    if (status != JP_OK)
-      return status;
-    peer->json_rpc = keep_text(arena, member.json_rpc, &is_good);
-    peer->zmq_rpc = keep_text(arena, member.zmq_rpc, &is_good);
+    if (status == JP_OK)
+      status = keep_addresses(arena, member.json_rpc, member.zmq_rpc, peer, error);
   }
-  return is_good ? JP_OK : jp_fail_memory(error, NULL);
+  return is_good ? status : jp_fail_memory(error, NULL);
+}
+
+/* A peer whose name was taken goes on without it, and others may write any name: the key by-name counts. */
+static void drop_lost_names(const struct directory_access *access, const struct etcd_pairs *pairs,
+                            struct found_peers *found)
+{
+  for (size_t i = 0; i < found->count; i++)
+    found->items[i].has_name = false;
+  for (size_t i = 0; i < pairs->count; i++) {
+    struct directory_key key;
+    struct uuid uuid;
+    directory_key_read(pairs->items[i].key, text_of(access->space), &key);
+    if (key.kind != DIRECTORY_KEY_NAME || !uuid_parse(pairs->items[i].value, &uuid))
+      continue;
+    for (size_t j = 0; j < found->count; j++) {
+      struct found_peer *peer = &found->items[j];
+      if (peer->name.data != NULL && text_equal(peer->name, key.name) && uuid_equal(&peer->uuid, &uuid))
+        peer->has_name = true;
+    }
+  }
+  for (size_t i = 0; i < found->count; i++) {
+    if (!found->items[i].has_name)
+      found->items[i].name = TEXT_ABSENT;
+  }
 }
 
 /* Removes the peers without a state (of a service: without a member), which are dead. */
@@ -250,8 +300,11 @@ enum jp_client_status directory_find_all(const struct directory_access *access, 
   enum jp_client_status status =
       read_keys(etcd, directory_prefix_peers(arena, text_of(access->space)), ETCD_PREFIX,
                 clock_now_ms() + access->timeout_ms, arena, &pairs, error);
-  return status != JP_CLIENT_OK ? status
-                                : read_entries(access, &pairs, DIRECTORY_KEY_STATE, arena, found, error);
+  if (status == JP_CLIENT_OK)
+    status = read_entries(access, &pairs, DIRECTORY_KEY_STATE, arena, found, error);
+  if (status == JP_CLIENT_OK)
+    drop_lost_names(access, &pairs, found);
+  return status;
 }
 
 /* A text in the form of a UUID is one; others are names. */

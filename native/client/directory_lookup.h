@@ -39,6 +39,7 @@ struct found_peer {
   struct text zmq_curve;
   int64_t since_ms; /* since 1970; 0: unknown */
   bool is_alive;    /* true of all that are found */
+  bool has_name;    /* of directory_find_all */
 };
 
 struct found_peers {
