@@ -47,7 +47,11 @@ enum {
   CURL_MESSAGE_DONE = 1,         /* CURLMSG_DONE */
   CURL_WAIT_READABLE = 1,        /* CURL_WAIT_POLLIN */
   CURL_CODE_OK = 0,              /* CURLE_OK */
-  CURL_CODE_FAILED = 2           /* CURLE_FAILED_INIT */
+  CURL_CODE_FAILED = 2,          /* CURLE_FAILED_INIT */
+  /* faults of certificates and their files, which no second attempt mends */
+  CURL_CODE_OWN_CERTIFICATE = 58,  /* CURLE_SSL_CERTPROBLEM */
+  CURL_CODE_PEER_CERTIFICATE = 60, /* CURLE_PEER_FAILED_VERIFICATION */
+  CURL_CODE_CA_FILE = 77           /* CURLE_SSL_CACERT_BADFILE */
 };
 
 struct curl_message { /* CURLMsg */

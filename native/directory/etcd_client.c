@@ -558,12 +558,16 @@ static bool text_has(struct text t, const char *part)
   return t.len > 0 && memmem(t.data, t.len, part, strlen(part)) != NULL;
 }
 
+#define COMMON_NAME "CommonName of client"
+static const char common_name_advice[] =
+    ": with authentication, its JSON gateway refuses a client certificate that has a CN: use a certificate "
+    "without a CN";
+
 /* What to do about the refusals of etcd whose own words do not say it. */
 static const char *advice_of(const struct refusal *refusal)
 {
-  if (text_has(refusal->message, "CommonName of client"))
-    return ": with authentication, etcd's JSON gateway refuses a client certificate that has a CN: use a "
-           "certificate without a CN";
+  if (text_has(refusal->message, COMMON_NAME))
+    return common_name_advice;
   if (text_has(refusal->message, "user name is empty"))
     return ": etcd asks for a user and a password";
   return "";
@@ -593,8 +597,7 @@ static enum jp_status fail_refused(const struct etcd_client *client, const struc
   text_escape(text_cut(refusal->message.data == NULL ? TEXT("") : refusal->message, SHOWN_MAX), "", "", shown,
               sizeof shown);
   enum jp_status status = status_of_code(refusal->code);
-  if (text_has(refusal->message, "user name is empty") ||
-      text_has(refusal->message, "CommonName of client") ||
+  if (text_has(refusal->message, "user name is empty") || text_has(refusal->message, COMMON_NAME) ||
       text_has(refusal->message, "authentication failed"))
     status = JP_DENIED;
   return jp_fail(error, status, "etcd at %s refuses: %s%s", client->endpoints[client->used],
@@ -608,6 +611,8 @@ static enum jp_status fail_foreign(const struct etcd_client *client, const struc
   char shown[SHOWN_MAX * 4 + 1];
   const char *endpoint = client->endpoints[client->used];
   text_escape(text_cut(buffer_text(&client->answer), SHOWN_MAX / 2), "", "", shown, sizeof shown);
+  if (text_has(buffer_text(&client->answer), COMMON_NAME))
+    return jp_fail(error, JP_DENIED, "etcd at %s refuses: %s%s", endpoint, COMMON_NAME, common_name_advice);
   if (exchange->response == HTTP_NOT_FOUND)
     return jp_fail(error, JP_INVALID,
                    "%s answers 404 to %s: it is not etcd 3.4 or later, or its JSON gateway is off (with "
@@ -632,7 +637,9 @@ static enum jp_status fail_transfer(const struct etcd_client *client, const stru
     return jp_fail_memory(error, "an answer of etcd");
   if (exchange->is_late)
     return jp_fail(error, JP_IO, "%s does not answer in time", endpoint);
-  return jp_fail(error, JP_IO, "%s: %s", endpoint,
+  bool is_certificate = exchange->code == CURL_CODE_OWN_CERTIFICATE ||
+                        exchange->code == CURL_CODE_PEER_CERTIFICATE || exchange->code == CURL_CODE_CA_FILE;
+  return jp_fail(error, is_certificate ? JP_DENIED : JP_IO, "%s: %s", endpoint,
                  exchange->text[0] != '\0' ? exchange->text : client->curl->easy_strerror(exchange->code));
 }
 

@@ -558,7 +558,9 @@ static void face_failure(struct registration *registration, struct jp_error *err
   if (error->status == JP_CLOSED)
     return;
   if (was_start && config->need == REGISTRATION_REQUIRED) {
-    if (error->status == JP_IO && clock_now_ms() - registration->reached_ms < config->timeout_ms)
+    int64_t left = registration->reached_ms + config->timeout_ms - clock_now_ms();
+    if (error->status == JP_IO &&
+        left > 2 * PAUSE_LEAST_MS) /* the last error comes from an attempt that had time */
       return;
     jp_error_prefix(error, "the directory %s", config->etcd.endpoints);
     refuse(registration, error);
