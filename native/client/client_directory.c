@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "client/directory_lookup.h"
 #include "client/messages/client_error.h"
+#include "client/transports/client_stream.h"
 #include "directory/entries.h"
 
 #include <stdlib.h>
@@ -112,18 +113,35 @@ static enum jp_client_status open_at(struct client_directory *directory, const s
   return status != JP_CLIENT_OK ? status : kind->open(&directory->parts, options, transport, error);
 }
 
-/* The other clients of the session are connected to the peer. Another peer would be another session. */
+/* True if the port of the last address accepts connections. */
+static bool is_listening(const struct client_directory *directory)
+{
+  enum { WAIT_MS = 250 };
+  struct client_url port = directory->parts;
+  struct client_stream stream;
+  port.is_secure = false;
+  client_stream_init(&stream);
+  bool is_open = client_stream_connect(&stream, &port, NULL, clock_now_ns() + (int64_t)WAIT_MS * NS_IN_MS,
+                                       NULL) == JP_CLIENT_OK;
+  client_stream_fini(&stream);
+  return is_open;
+}
+
+/* The other clients of the session are connected to the peer. Another peer would be another session: *has_ended tells
+ * whether the peer has ended, which the others may not have noticed. */
 static enum jp_client_status join_session(struct client_directory *directory,
                                           const struct transport_kind *kind,
                                           const struct transport_options *options,
-                                          struct client_transport **transport, struct jp_client_error *error)
+                                          struct client_transport **transport, bool *has_ended,
+                                          struct jp_client_error *error)
 {
   enum jp_client_status status =
       open_at(directory, kind, options, member_place_url(&directory->place), transport, error);
+  *has_ended = status == JP_CLIENT_REFUSED && !is_listening(directory);
   if (status == JP_CLIENT_OK)
     (void)uuid_parse(member_place_uuid(&directory->place), &directory->peer.uuid);
   else
-    member_place_leave(&directory->place, MEMBER_LEFT);
+    member_place_leave(&directory->place, *has_ended ? MEMBER_FAILED : MEMBER_LEFT);
   return status;
 }
 
@@ -254,15 +272,16 @@ client_directory_connect(struct client_directory *directory, const struct transp
                          const struct transport_options *options, enum directory_connect how,
                          struct client_transport **transport, struct jp_client_error *error)
 {
-  enum jp_client_status status;
-  if (how == DIRECTORY_FIRST && member_place_take_shared(&directory->place, directory->session)) {
-    status = join_session(directory, kind, options, transport, error);
-  } else {
-    struct connecting connecting = {.directory = directory,
-                                    .kind = kind,
-                                    .options = *options,
-                                    .deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * NS_IN_MS,
-                                    .transport = transport};
+  struct connecting connecting = {.directory = directory,
+                                  .kind = kind,
+                                  .options = *options,
+                                  .deadline_ns = clock_now_ns() + (int64_t)options->timeout_ms * NS_IN_MS,
+                                  .transport = transport};
+  enum jp_client_status status = JP_CLIENT_OK;
+  bool should_find = true;
+  if (how == DIRECTORY_FIRST && member_place_take_shared(&directory->place, directory->session))
+    status = join_session(directory, kind, options, transport, &should_find, error);
+  if (should_find) {
     struct arena arena;
     arena_init(&arena);
     status = connect_to_found(&connecting, &arena, error);

@@ -750,6 +750,7 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   *first_id = client->last_id + 1;
   struct buffer *out = client_begin_message(client);
   status = exchange->write(exchange, *first_id, out, error);
+  exchange->names_refs = client->named.are_named;
   if (status == JP_CLIENT_OK && out->failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   if (status == JP_CLIENT_OK)
@@ -853,15 +854,16 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
   return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms%s", timeout_ms, fate);
 }
 
-/* True if the message, which was written to a connection that has ended, may be written to the next one. A request of a
- * callback may not: Java's call has ended with the connection. */
+/* True if the message, which was written to a connection that has ended, may be written to the next one. One that names
+ * objects may not, because the next peer does not have them, nor a request of a callback, because Java's call has ended. */
 static bool may_repeat(const struct exchange *exchange, enum jp_client_status status, int64_t deadline_ns)
 {
   const struct jp_client *client = exchange->client;
   bool is_allowed = (status == JP_CLIENT_UNSENT && exchange->may_be_rewritten) ||
                     ((status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL) && exchange->is_idempotent);
-  return client->directory != NULL && is_allowed && !client_is_closed(client) &&
-         callback_within(client).data == NULL && (deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns);
+  return client->directory != NULL && is_allowed && !exchange->names_refs && !client->options.binary &&
+         !client_is_closed(client) && callback_within(client).data == NULL &&
+         (deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns);
 }
 
 enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,

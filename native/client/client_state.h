@@ -454,6 +454,7 @@ struct exchange {
   size_t count;
   bool may_be_rewritten; /* `write` may be called again, if the message was not sent */
   bool is_idempotent;    /* it may be sent again, although it may have run */
+  bool names_refs;       /* set when the message is written: the objects are of one peer */
   /* The answers, in the order of the requests. The caller frees them, even if the exchange fails. */
   struct jp_answer **answers;
 };

@@ -286,7 +286,8 @@ class Links:
 
     def _fail_waiting(self, failure: BaseException) -> None:
         while self._waiting:
-            _settle(self._waiting.popleft().future, None, ConnectionError(str(failure)))
+            unsent = failure if isinstance(failure, NotSent) else ConnectionError(str(failure))
+            _settle(self._waiting.popleft().future, None, unsent)
 
 
 def _settle(future: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:
