@@ -14,6 +14,7 @@ import time
 import unittest
 import uuid
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jpeer
@@ -297,10 +298,10 @@ class Services(DirectoryCase):
                 time.sleep(max(0, 1 - (time.monotonic() % 1)))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            threads = [threading.Thread(target=kill)]
-            threads[0].start()
-            run_threads(work, range(CLIENTS)) if KILLING_SECONDS < SECONDS else run_long(work)
-            threads[0].join()
+            with ThreadPoolExecutor(CLIENTS + 1) as pool:
+                killer = pool.submit(kill)
+                for each in [pool.submit(work, number) for number in range(CLIENTS)] + [killer]:
+                    each.result()
         ran = collections.Counter(tally.read_text().splitlines())
         self.assertEqual(wrong, [])
         self.assertEqual([line for line, count in ran.items() if count > 1], [])
@@ -308,14 +309,6 @@ class Services(DirectoryCase):
         self.assertEqual(unsent & set(ran), set())
         self.assertGreater(len(answered), 50 * KILLING_SECONDS)
         print(f"{len(answered)} answered, {len(sent)} sent without an answer, {len(unsent)} not sent", file=sys.stderr)
-
-
-def run_long(work):
-    threads = [threading.Thread(target=work, args=[number]) for number in range(CLIENTS)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
 
 
 class Hostile(DirectoryCase):
