@@ -91,12 +91,13 @@ def on(preset, **more):
 
 
 INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-includes"]], {})
-# Neither the bench nor the installed libraries: without them a quick run needs two thirds of the build.
+# Without the bench and most tests of the installed libraries: a quick run needs two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
-               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
+               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger"
+               " native/jsonrpc/all native/client/all")
 # Everything except the bench, because linking it at full optimisation takes a minute and a half. The bench is
 # in the build of dev, and in the step "bench" of tools/test-release.
-RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/messages/all"
+RELEASE_BUILD = (FIRST_BUILD + " native/client/messages/all"
                  " tests/model/all tests/ledger/all tests/integration/all")
 # name, description, preset (and targets) to build first, commands, environment
 FIRST_STEPS = [
@@ -227,6 +228,9 @@ RELEASE_STEPS = [
      {"PYTHONPATH": "build/release/python:clients/python/tests", "JPEER_TEST_KILLING_SECONDS": "120"}),
     ("stubs", "stubs of the JDK and of Lucene, read by mypy, with that wheel", None,
      [[PYTHON, "tests/release/python/check_stubs.py"]], {}),
+    ("tables", "tables and databases with pandas, pyarrow, polars, duckdb, SQLAlchemy and PostgreSQL, where PyPI is reached",
+     "release",
+     [["sh", "-c", f"tools/install-packages postgresql && exec {PYTHON} tests/release/tables/run.py"]], on("release")),
     ("notebook", "the notebook of docs/notebooks in Jupyter, with that wheel", None,
      [[PYTHON, "tests/release/python/notebook.py"]], {}),
     ("soak", "memory after millions of calls, and objects after restarts of the peer", "release", [["tools/soak"]], {}),

@@ -245,8 +245,6 @@ static enum jp_status read_option(const struct option_input *input, size_t at, v
   if (option == NULL)
     return read_other(input, at, values, taken, ends, error);
   const char *name = option->names[0];
-  if (option->refused != NULL)
-    return jp_fail(error, JP_INVALID, "%s: %s", name, option->refused);
   if (result->origin[row] == OPTION_GIVEN && !option->repeats && !option->last_counts)
     return jp_fail(error, JP_INVALID, "%s is given twice", name);
   result->origin[row] = OPTION_GIVEN;

@@ -32,7 +32,6 @@ struct option {
   const char *standard;            /* the default, as help shows it; NULL: not shown */
   const char *help;                /* one sentence without a full stop */
   const char *group;               /* the heading of a group, on its first row */
-  const char *refused;             /* why the option is known and refused; NULL: it is accepted */
   option_reader *read;
   size_t offset; /* of the value in the struct that options_parse fills */
   int64_t min;   /* for numbers */

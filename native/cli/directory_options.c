@@ -117,9 +117,8 @@ static bool listens_anywhere(const struct run_endpoints *endpoints)
   return false;
 }
 
-enum jp_status directory_options_check(const struct directory_options *options,
-                                       const struct run_endpoints *json, const struct run_endpoints *zmq,
-                                       struct jp_error *error)
+enum jp_status directory_options_check(struct directory_options *options, const struct run_endpoints *json,
+                                       const struct run_endpoints *zmq, struct jp_error *error)
 {
   struct etcd_endpoint_facts facts;
   const char *given = first_given(options);
@@ -138,7 +137,12 @@ enum jp_status directory_options_check(const struct directory_options *options,
   if ((options->ca_file != NULL || options->cert_file != NULL) && !facts.any_tls)
     return jp_fail(error, JP_INVALID, "%s needs -d https://HOST:PORT",
                    options->ca_file != NULL ? "--dir-cacert" : "--dir-cert");
-  if (!endpoints_have_port(json) && !endpoints_have_port(zmq))
+  const bool has_port = endpoints_have_port(json) || endpoints_have_port(zmq);
+  if (!has_port && options->is_from_environment) {
+    options->endpoints = NULL;
+    return JP_OK;
+  }
+  if (!has_port)
     return jp_fail(error, JP_INVALID,
                    "-d is for peers with ports: it needs --json-rpc [HOST:]PORT or --zmq-rpc [HOST:]PORT");
   if (options->advertise == NULL && (listens_anywhere(json) || listens_anywhere(zmq)))

@@ -22,6 +22,8 @@ struct directory_options {
   int64_t ttl_s;
   int64_t timeout_ms;
   bool no_wait;
+  bool
+      is_from_environment; /* -d is: a peer without ports, such as a launched one, is not in the directory then */
   bool is_optional;
 };
 
@@ -32,10 +34,9 @@ option_reader directory_options_read_host;      /* const char * */
 option_reader directory_options_read_ttl;       /* int64_t seconds within min and max: 10, 10s, 5m, 1h */
 
 void directory_options_defaults(struct directory_options *options);
-/* The rules between these options, and with the addresses. JP_INVALID. */
-enum jp_status directory_options_check(const struct directory_options *options,
-                                       const struct run_endpoints *json, const struct run_endpoints *zmq,
-                                       struct jp_error *error) JP_MUST_CHECK;
+/* The rules between these options, and with the addresses. May set `endpoints` to NULL. JP_INVALID. */
+enum jp_status directory_options_check(struct directory_options *options, const struct run_endpoints *json,
+                                       const struct run_endpoints *zmq, struct jp_error *error) JP_MUST_CHECK;
 
 /* The addresses that the directory has of a peer; empty: the peer does not serve it. */
 struct directory_addresses {

@@ -236,6 +236,8 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
         socket_options_settle(&options->sockets,
                               endpoints_have_socket(&options->json) || endpoints_have_socket(&options->zmq) ||
                                   endpoints_have_socket(&options->metrics),
+                              endpoints_make_socket(&options->json) || endpoints_make_socket(&options->zmq) ||
+                                  endpoints_make_socket(&options->metrics),
                               has_principals, net, error);
   if (status == JP_OK)
     status = check_policy_mode(options, error);
@@ -314,6 +316,8 @@ static enum jp_status read_options(char *const *args, size_t arg_count,
   status = parse_options(&arguments, variable, options, &result, error);
   if (status != JP_OK || options->help)
     return status;
+  options->directory.is_from_environment =
+      find_origin(&result, offsetof(struct run_options, directory.endpoints)) == OPTION_FROM_VARIABLE;
   options->has_uuid = find_origin(&result, offsetof(struct run_options, uuid)) != OPTION_NOT_SET;
   const struct run_words words = {
       .items = arguments.words + result.used,

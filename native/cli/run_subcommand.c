@@ -16,7 +16,9 @@
 #include "directory/registration.h"
 #include "jni/jvm.h"
 #include "judge/uses.h"
+#include "net/inherited_sockets.h"
 #include "net/server.h"
+#include "net/service_manager.h"
 #include "policy/policy_source.h"
 #include "principal/principals.h"
 #include "rpc/peer.h"
@@ -231,7 +233,10 @@ static enum jp_status announce_peer(struct run *run, struct jp_error *error)
   if (run->presence.path != NULL && ready_announce(&run->presence, &facts, error) != JP_OK)
     log_debug("jpeer ps will not show this peer: %s", error->text);
   *error = (struct jp_error){0};
-  return ready_announce(&run->ready, &facts, error);
+  status = ready_announce(&run->ready, &facts, error);
+  if (status == JP_OK)
+    service_manager_ready(facts.addresses);
+  return status;
 }
 
 static enum jp_status begin_serving(void *context, struct jvm *jvm, struct jp_error *error)
@@ -264,6 +269,7 @@ static void withdraw_peer(void *context)
 static void drain_requests(void *context)
 {
   struct run *run = context;
+  service_manager_stopping(run->options.grace_ms);
   ready_withdraw(&run->presence);
   ready_withdraw(&run->ready);
   net_drain(run->server, run->options.grace_ms);
@@ -275,6 +281,7 @@ static void drain_requests(void *context)
 static void print_error(void *context, const struct jp_error *error)
 {
   const struct run *run = context;
+  service_manager_status("%s", error->text);
   if (run->options.log_format == LOG_JSON || run->options.log_file != NULL)
     log_error("the peer ends: %s", error->text);
   if (run->options.log_format != LOG_JSON || run->options.log_file != NULL)
@@ -286,11 +293,13 @@ static void print_error(void *context, const struct jp_error *error)
 static void reload_files(void *context)
 {
   const struct run *run = context;
+  const bool has_policy = run->principals != NULL || run->policy_watch != NULL;
+  service_manager_reloading((unsigned)has_policy + tls_is_configured(&run->options.net.tls));
   if (run->principals != NULL)
-    principals_watch_reload(run->principals);
+    principals_watch_reload(run->principals, service_manager_reloaded);
   else if (run->policy_watch != NULL)
-    policy_watch_reload(run->policy_watch);
-  net_reload(run->server);
+    policy_watch_reload(run->policy_watch, service_manager_reloaded);
+  (void)net_reload(run->server, service_manager_reloaded);
 }
 
 enum { LOG_FINISH_MS = 500 }; /* for lines that a slow reader of stderr has not read */
@@ -352,8 +361,9 @@ static int launch_jvm(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
       .grace_ms = options->grace_ms,
   };
-  const bool has_files =
-      run->policy_watch != NULL || run->principals != NULL || tls_is_configured(&run->options.net.tls);
+  /* For a service, SIGHUP is a reload in any case: `systemctl reload` must not stop it. */
+  const bool has_files = run->policy_watch != NULL || run->principals != NULL ||
+                         tls_is_configured(&run->options.net.tls) || service_manager_is_present();
   struct jvm_hooks hooks = {.context = run,
                             .started = begin_serving,
                             .reached = reach_stage,
@@ -447,6 +457,11 @@ static enum jp_status begin_audit(const struct run *run, struct jp_error *error)
   return JP_OK;
 }
 
+static bool is_healthy(const void *server)
+{
+  return net_is_healthy(server);
+}
+
 static int run_peer(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
@@ -486,6 +501,10 @@ static int run_peer(struct run *run, struct jp_error *error)
       principals_watch_start(run->principals, options->policy_watch_ms, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
+  inherited_sockets_close_rest();
+  if (service_manager_watch(is_healthy, run->server, error) != JP_OK)
+    return EXIT_RUN_TIME;
+  service_manager_status("starts the JVM");
   if (net_begin(run->server, rpc_peer_service(run->peer), error) != JP_OK)
     return EXIT_RUN_TIME;
   return launch_jvm(run, error);
@@ -494,6 +513,7 @@ static int run_peer(struct run *run, struct jp_error *error)
 static void run_fini(struct run *run)
 {
   registration_destroy(run->registration);
+  service_manager_close();
   principals_watch_stop(run->principals);
   net_destroy(run->server);
   rpc_peer_destroy(run->peer);
@@ -518,9 +538,12 @@ int subcommand_run(char *const *args, size_t arg_count)
   struct run run = {0};
   struct jp_error error = {0};
   int code = EXIT_GOOD;
+  inherited_sockets_receive();
   enum jp_status status = run_options_read(args, arg_count, read_variable, &run.options, &error);
   log_set_level((enum log_level)run.options.log_level);
   log_set_format((enum log_format)run.options.log_format);
+  /* A peer that a client has started is no service: its variables are those of the client. */
+  service_manager_open(run.options.stop_on_eof < 0);
   run_options_print_variable(&run.options);
   /* The old ready file is removed before any error is reported, so that nobody mistakes the ready file of an
    * earlier peer for that of this peer. */

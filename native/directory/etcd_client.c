@@ -100,13 +100,13 @@ static bool read_endpoint(struct text t, struct endpoint *endpoint)
   return is_host(endpoint->host) && endpoint->port > 0 && endpoint->port <= PORT_MAX;
 }
 
-/* The text before the next comma, without blanks around it. */
+/* The text before the next comma, without blanks around it; after the last, the data of *rest is NULL. */
 static struct text next_endpoint(struct text *rest)
 {
   const char *comma = memchr(rest->data, ',', rest->len);
   size_t length = comma == NULL ? rest->len : (size_t)(comma - rest->data);
   struct text t = text_slice(*rest, 0, length);
-  *rest = text_slice(*rest, comma == NULL ? length : length + 1, rest->len);
+  *rest = comma == NULL ? TEXT_ABSENT : text_slice(*rest, length + 1, rest->len);
   while (t.len > 0 && t.data[0] == ' ')
     t = text_slice(t, 1, t.len);
   while (t.len > 0 && t.data[t.len - 1] == ' ')
@@ -125,13 +125,12 @@ enum jp_status etcd_endpoints_check(const char *endpoints, struct etcd_endpoint_
     struct endpoint endpoint;
     if (!read_endpoint(t, &endpoint))
       return jp_fail(error, JP_INVALID,
-                     "takes HOST:PORT or https://HOST:PORT, several with commas between them: not \"%.*s\"",
-                     TEXT_ARGS(text_cut(t, SHOWN_MAX)));
+                     "takes HOST:PORT or https://HOST:PORT, several with commas between them");
     found.all_tls = found.all_tls && endpoint.is_tls;
     found.any_tls = found.any_tls || endpoint.is_tls;
     found.all_loopback = found.all_loopback && endpoint.is_loopback;
     count++;
-  } while (rest.len > 0);
+  } while (rest.data != NULL);
   if (count > ETCD_ENDPOINTS_MAX)
     return jp_fail(error, JP_INVALID, "takes at most %d endpoints", ETCD_ENDPOINTS_MAX);
   if (facts != NULL)
@@ -154,7 +153,7 @@ static enum jp_status copy_endpoints(struct etcd_client *client, const char *end
     if (read_endpoint(next_endpoint(&rest), &endpoint))
       text_format(client->endpoints[client->endpoint_count++], ENDPOINT_SIZE, "%s://%.*s:%u",
                   endpoint.is_tls ? "https" : "http", TEXT_ARGS(endpoint.host), endpoint.port);
-  } while (rest.len > 0);
+  } while (rest.data != NULL);
   return JP_OK;
 }
 

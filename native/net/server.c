@@ -301,10 +301,13 @@ static enum jp_status bind_zmq_endpoint(struct net_server *server, size_t index,
   struct unix_socket *file = &server->zmq_files[index];
   char address[ZEROMQ_ADDRESS_MAX];
   if (endpoint->path == NULL) {
-    enum jp_status status = zeromq_listen(server->zeromq, endpoint->host, endpoint->port, address, error);
+    enum jp_status status =
+        zeromq_listen(server->zeromq, endpoint->host, endpoint->port, endpoint->fd, address, error);
     return status == JP_OK ? add_address(server, error, "%s", address) : status;
   }
-  enum jp_status status = unix_socket_bind(endpoint->path, &server->config.socket_access, file, error);
+  enum jp_status status = endpoint->fd > 0
+                              ? unix_socket_adopt(endpoint->fd, endpoint->path, file, error)
+                              : unix_socket_bind(endpoint->path, &server->config.socket_access, file, error);
   if (status == JP_OK)
     status = zeromq_listen_on(server->zeromq, file->fd, endpoint->path, error);
   return status == JP_OK ? add_address(server, error, "ipc://%s", file->path) : status;
@@ -355,10 +358,16 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
   return JP_OK;
 }
 
-void net_reload(struct net_server *server)
+bool net_reload(struct net_server *server, void (*done)(void))
 {
   if (server->credentials != NULL)
-    tls_credentials_reload(server->credentials);
+    tls_credentials_reload(server->credentials, done);
+  return server->credentials != NULL;
+}
+
+bool net_is_healthy(const struct net_server *server)
+{
+  return monitor_is_healthy(&server->monitor);
 }
 
 const char *const *net_addresses(const struct net_server *server)

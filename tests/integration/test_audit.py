@@ -1,6 +1,5 @@
 """The audit of the real peer: who did what and how it ended, when the file is moved, and when the disk is full."""
 
-import http.client
 import itertools
 import json
 import os
@@ -12,11 +11,13 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
                              ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
+from support.metrics import ask
 from support.peer import BINARY, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
 from test_principals import ALICE, FILE, TokenHttpClient
@@ -199,14 +200,34 @@ class Operations(Audited):
         self.client.receive()
         self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass")["start"], start["seq"])
 
+    def test_a_lasting_call_that_is_nested_has_one_too(self):
+        self.audited()
+        client = self.connect(CallbackClient)
+
+        def nest(call):
+            begun = client.begin_call(BLOCKERS, "pass", within=call.id)
+            start = self.await_event("start", member=f"{BLOCKERS}.pass")
+            with WebSocketClient(self.peer) as other:
+                other.call(BLOCKERS, "open")
+            client.end(begun)
+            self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass")["start"], start["seq"])
+        client.call(CALLING, "here", client.give(nest))
+        self.assertEqual(len(self.events("start")), 2)
+        self.assertEqual(self.last()["start"], self.events("start", member=f"{CALLING}.here")[0]["seq"])
+
     def test_the_call_that_ends_the_jvm_remains(self):
-        for method, status in (("exit", 3), ("halt", 4)):
-            self.path = self.folder / f"{method}.json"
+        for method, status, nests in (("exit", 3, False), ("halt", 4, False), ("exit", 5, True), ("halt", 6, True)):
+            self.path = self.folder / f"{status}.json"
             peer = self.audited("--audit-starts")
-            client = self.connect()
-            client.send(json.dumps(call_request(1, BLOCKERS, method, status)))
+            if nests:
+                client = self.connect(CallbackClient)
+                client.begin_call(CALLING, "here", client.give())
+                client.begin_call(BLOCKERS, method, status, within=client.await_call().id)
+            else:
+                self.connect().send(json.dumps(call_request(1, BLOCKERS, method, status)))
             self.assertEqual(peer.wait(), status)
-            self.assertEqual([line["member"] for line in self.events("start")], [f"{BLOCKERS}.{method}"])
+            self.assertEqual([line["member"] for line in self.events("start")],
+                             [f"{CALLING}.here"] * nests + [f"{BLOCKERS}.{method}"])
             self.assertEqual(self.lines()[-1], {**self.lines()[-1], "event": "ended", "status": status})
             self.assert_gapless(self.lines())
 
@@ -229,6 +250,17 @@ class Operations(Audited):
             await_running(other, 1)
         leaver.close()
         self.await_event("end", member=f"{BLOCKERS}.pass", outcome="left")
+
+    def test_an_answer_that_the_watcher_sends_has_its_line(self):
+        self.audited()
+        client = self.connect(ZmqClient)
+        client.call(*ADD)  # the next ones end within their turn
+        for turn in range(3):
+            for arguments in ((BLOCKERS, "sleep", 50), ADD, (BLOCKERS, "sleep", 200)):
+                client.send(json.dumps(call_request(1, *arguments)))
+            for answers in range(1, 4):  # the second is sent while the third call lasts
+                client.receive()
+                self.assertEqual(len(self.events("end")), 1 + 3 * turn + answers)
 
     def test_limits_and_lost_threads(self):
         self.audited("--lost-threads-max", "0", "--session-max-objects", "1", "--message-max", "1000", "--grace", "100ms")
@@ -378,28 +410,47 @@ ssize_t write(int fd, const void *data, size_t size)
 class Hanging(Audited):
     """A write(2) of the audit that does not return holds up the requests with lines only."""
 
-    def test_health_and_metrics_are_answered_while_a_write_hangs(self):
-        library, hangs = self.folder / "slow.so", self.folder / "hangs"
+    def setUp(self):
+        super().setUp()
+        library, self.hangs = self.folder / "slow.so", self.folder / "hangs"
         subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=SLOW_WRITE, text=True, check=True)
-        self.audited(env=environment(LD_PRELOAD=str(library), SLOW_WHILE=str(hangs), SLOW_FILE=str(self.path)))
+        self.audited(env=environment(LD_PRELOAD=str(library), SLOW_WHILE=str(self.hangs), SLOW_FILE=str(self.path)))
+
+    def assert_monitored(self):
+        place = self.peer.address("http")
+        with socket.create_connection((urlsplit(place).hostname, urlsplit(place).port)):
+            for path in ("/healthz", "/metrics", "/healthz"):
+                self.assertEqual(ask(place, path)[0], 200, path)
+
+    def test_health_and_metrics_are_answered_while_a_write_hangs(self):
         clients = [self.connect() for _ in range(3)]
         for client in clients:
             client.call(*ADD)
-        hangs.touch()
+        self.hangs.touch()
         for number, client in enumerate(clients):
             client.send(json.dumps(call_request(number, *ADD)))
-        host, port = self.peer.address("http").split("//")[1].split("/")[0].split(":")
-        with socket.create_connection((host, int(port))):
-            for path in ("/healthz", "/metrics", "/healthz"):
-                web = http.client.HTTPConnection(host, int(port), timeout=10)
-                web.request("GET", path)
-                self.assertEqual(web.getresponse().status, 200, path)
-                web.close()
-        hangs.unlink()
+        self.assert_monitored()
+        self.hangs.unlink()
         for number, client in enumerate(clients):
             self.assertEqual(json.loads(client.receive())["id"], number)
         self.peer.stop()
         self.assert_gapless(self.lines())
+
+    def test_answers_over_zeromq_wait_and_hold_up_nobody(self):
+        client, steering = self.connect(ZmqClient), self.connect()
+        for number, arguments in enumerate([(BLOCKERS, "pass"), ADD, (BLOCKERS, "pass")]):
+            client.send(json.dumps(call_request(number, *arguments)))
+        await_running(steering, 1)
+        self.hangs.touch()
+        steering.send(json.dumps(call_request(9, BLOCKERS, "open")))
+        self.assert_monitored()
+        self.assertEqual(client.socket.poll(500), 0, "an answer has left before its line was written")
+        self.hangs.unlink()
+        self.assertEqual([json.loads(client.receive())["id"] for _ in range(2)], [0, 1])
+        steering.receive()
+        await_running(steering, 1)
+        steering.call(BLOCKERS, "open")
+        self.assertEqual(json.loads(client.receive())["id"], 2)
 
 
 class Learning(Audited):

@@ -828,6 +828,11 @@ class Secured(PeerCase):
 
 
 class Launching(PeerCase):
+    def test_an_option_of_run_that_lacks_its_value_is_named(self):
+        done = run_to_end("call", "-cp", FIXTURES, "--run", "--rpc-allow", "System.nanoTime()")
+        self.assertIn("--rpc-allow takes A,B,..., and nothing follows it", done.stderr)
+        self.assertEqual(done.returncode, 4)
+
     def test_a_command_launches_a_peer(self):
         done = run_to_end("call", "-cp", FIXTURES, "System.out.println(\"hi\"); Class.forName(\"fixtures.Main\").getName()")
         self.assertEqual((done.returncode, done.stderr), (0, ""))

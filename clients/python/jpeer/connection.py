@@ -65,6 +65,7 @@ class Java(ModuleType):
             self._classes.of_thrown, self._callbacks.thrown.recover, self._callbacks.retry_without_comparable
         )
         self._added_loaders: list[Any] = []
+        self._driver_loaders: dict[tuple[str, ...], Any] = {}  # of jpeer.dbapi, by their jars
         self._kinds: dict[str, packages.Kind] = {}
         self._launched = self._reconnects = False
         self._connection: Connection

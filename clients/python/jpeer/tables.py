@@ -80,6 +80,24 @@ class Chunk:
         valid = self.valid
         return (lambda row: False) if valid is None else (lambda row: not valid[row >> 3] >> (row & 7) & 1)
 
+    def part(self, begin: int, rows: int) -> "Chunk":
+        """Returns a chunk of so many of the rows."""
+        made = object.__new__(Chunk)
+        made.type, made.unit, made.scale, made.nullable = self.type, self.unit, self.scale, self.nullable
+        made.rows = rows
+        made.valid = None if self.valid is None else _bits(self.valid, begin, rows)
+        made.offsets = None
+        if self.offsets is not None:
+            ends = struct.unpack_from(f"<{rows + 1}i", self.offsets, 4 * begin)
+            made.offsets = struct.pack(f"<{rows + 1}i", *(each - ends[0] for each in ends))
+            made.data = self.data[ends[0] : ends[-1]]
+        elif self.type == "boolean":
+            made.data = _bits(self.data, begin, rows)
+        else:
+            width = 1 if self.type == "object" else DECIMAL_SIZE if self.type == "decimal" else WIDTHS[self.type]
+            made.data = self.data[begin * width : (begin + rows) * width]
+        return made
+
     def values(self) -> list[Any]:
         """Returns the Python values."""
         if self.type == "object":
@@ -170,6 +188,12 @@ def _checked(column: dict[str, Any], name: str, size: int | None) -> Any:
     if type(data) is not bytearray or len(data) != size:
         raise ProtocolError(f"the peer's answer is malformed: the {name} of a column")
     return data
+
+
+def _bits(data: bytes, begin: int, count: int) -> bytes:
+    """Returns `count` bits of a bitmap as a bitmap of their own."""
+    bits = int.from_bytes(data, "little") >> begin & (1 << count) - 1
+    return bits.to_bytes((count + 7) // 8, "little")
 
 
 def _date(days: int) -> datetime.date:

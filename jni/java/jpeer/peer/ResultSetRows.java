@@ -11,6 +11,7 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
 import java.time.OffsetDateTime;
+import java.time.OffsetTime;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -28,6 +29,8 @@ final class ResultSetRows extends Rows {
   private static final int OFFSET = 20; // getObject with OffsetDateTime, for an INSTANT
   private static final int BY_OBJECT = 21; // getObject, and the values decide about the type
   private static final int UNSIGNED_LONG = 22; // getBigDecimal
+  private static final int OFFSET_TIME = 23; // getObject with OffsetTime
+  private static final int DECIMAL_OR_NAN = 24; // getObject: PostgreSQL's numeric may be NaN, which is a Double
 
   private final ResultSet results;
   private int[] indexes;
@@ -88,9 +91,13 @@ final class ResultSetRows extends Rows {
     int[] kinds = new int[chosen.length];
     getters = new String[chosen.length];
     descriptors = new String[chosen.length];
-    boolean isDynamic = results.getClass().getName().startsWith("org.sqlite.");
+    String driver = results.getClass().getName();
+    boolean isDynamic = driver.startsWith("org.sqlite.");
     for (int i = 0; i < chosen.length; i++) {
       kinds[i] = isDynamic ? BY_OBJECT : readerOf(metadata, chosen[i] + 1);
+      if (kinds[i] == Column.DECIMAL && driver.startsWith("org.postgresql.")) {
+        kinds[i] = DECIMAL_OR_NAN;
+      }
       made[i] = new Column(labels[chosen[i]], typeOf(kinds[i], metadata, chosen[i] + 1),
           metadata.isNullable(chosen[i] + 1) != ResultSetMetaData.columnNoNulls);
       nameGetter(i, kinds[i]);
@@ -168,7 +175,9 @@ final class ResultSetRows extends Rows {
       case Types.DATE:
         return Column.DATE;
       case Types.TIME:
-        return Column.TIME;
+        return "timetz".equalsIgnoreCase(metadata.getColumnTypeName(index)) ? OFFSET_TIME : Column.TIME;
+      case Types.TIME_WITH_TIMEZONE:
+        return OFFSET_TIME;
       case Types.TIMESTAMP:
         return "timestamptz".equalsIgnoreCase(metadata.getColumnTypeName(index)) ? OFFSET : Column.TIMESTAMP;
       case Types.TIMESTAMP_WITH_TIMEZONE:
@@ -180,8 +189,8 @@ final class ResultSetRows extends Rows {
 
   private static int typeOf(int reader, ResultSetMetaData metadata, int index) throws SQLException {
     boolean isFine = (reader == Column.TIMESTAMP || reader == OFFSET) && metadata.getScale(index) > 6;
-    return reader == BY_OBJECT ? Column.UNKNOWN
-        : reader == UNSIGNED_LONG ? Column.DECIMAL
+    return reader == BY_OBJECT || reader == OFFSET_TIME ? Column.UNKNOWN
+        : reader == UNSIGNED_LONG || reader == DECIMAL_OR_NAN ? Column.DECIMAL
         : (reader == OFFSET ? Column.INSTANT : reader) + (isFine ? 1 : 0);
   }
 
@@ -190,7 +199,8 @@ final class ResultSetRows extends Rows {
         {"getFloat", "(I)F"}, {"getDouble", "(I)D"}, null, {"getBoolean", "(I)Z"}, {"getObject", TYPED},
         {"getObject", TYPED}, {"getObject", TYPED}, null, null, null, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
         null, {"getString", "(I)Ljava/lang/String;"}, {"getBytes", "(I)[B"}, null, null, {"getObject", TYPED},
-        {"getObject", ANY}, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"}};
+        {"getObject", ANY}, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
+        {"getObject", TYPED}, {"getObject", ANY}};
     getters[i] = named[reader][0];
     descriptors[i] = named[reader][1];
   }
@@ -243,6 +253,8 @@ final class ResultSetRows extends Rows {
         OffsetDateTime time = results.getObject(index, OffsetDateTime.class);
         return column.set(row, time == null ? null : time.toInstant());
       }
+      case OFFSET_TIME:
+        return column.set(row, results.getObject(index, OffsetTime.class));
       default:
         return column.set(row, modern(results.getObject(index)));
     }
