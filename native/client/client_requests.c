@@ -881,7 +881,9 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
   client->holders++;
   bool is_written = false;
   status = run_exchange(exchange, timeout_ms, deadline_ns, token, &is_written, error);
-  for (int i = 0; i < REPEATS_MAX && is_written && may_repeat(exchange, status, deadline_ns); i++) {
+  for (int i = 0;
+       i < REPEATS_MAX && status != JP_CLIENT_OK && is_written && may_repeat(exchange, status, deadline_ns);
+       i++) {
     is_written = false;
     status = run_exchange(exchange, timeout_ms, deadline_ns, NULL, &is_written, error);
   }

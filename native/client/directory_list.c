@@ -165,6 +165,7 @@ struct watching {
   struct etcd_client *etcd;
   int64_t deadline_ms;
   int64_t revision; /* the changes up to here are known */
+  bool has_begun;   /* the watch */
   bool has_changed;
 };
 
@@ -172,6 +173,7 @@ static bool note_events(void *context, const struct etcd_event *events, size_t c
 {
   struct watching *watching = context;
   (void)events;
+  watching->has_begun = true;
   if (count == 0)
     return true;
   watching->has_changed = true;
@@ -217,6 +219,7 @@ static enum jp_client_status await_change(struct watching *watching, bool *shoul
   const bool has_hook = watching->config != NULL && watching->config->interrupted != NULL;
   const int64_t most_ms = now_ms + (has_hook ? INTERRUPTIBLE_MS : WATCH_MS);
   *should_read = false;
+  watching->has_begun = false;
   if (is_interrupted(watching))
     return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted");
   if (now_ms >= watching->deadline_ms)
@@ -229,7 +232,8 @@ static enum jp_client_status await_change(struct watching *watching, bool *shoul
                                            most_ms < watching->deadline_ms ? most_ms : watching->deadline_ms,
                                            note_events, watching, &why);
   arena_fini(&arena);
-  *should_read = watching->has_changed || status == JP_NOT_FOUND || status == JP_IO;
+  /* A server that hangs begins no watch: a read goes to another one. */
+  *should_read = watching->has_changed || !watching->has_begun || status == JP_NOT_FOUND || status == JP_IO;
   if (status == JP_IO)
     nanosleep(&pause, NULL); /* the read tells whether the directory is lost */
   return status == JP_OK || *should_read ? JP_CLIENT_OK : directory_fail(error, &why);

@@ -3,6 +3,8 @@
 
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
 bool directory_read_settings(PyObject *settings, PyObject *texts, struct jp_directory_config *config)
 {
@@ -113,7 +115,7 @@ static const struct jp_directory_peer *find_peer(const struct jp_directory_peers
 {
   for (size_t i = 0; i < jp_directory_peers_count(peers); i++) {
     const struct jp_directory_peer *peer = jp_directory_peers_at(peers, i);
-    if (strcmp(peer->uuid, wanted) == 0 || (peer->name != NULL && strcmp(peer->name, wanted) == 0))
+    if (strcasecmp(peer->uuid, wanted) == 0 || (peer->name != NULL && strcmp(peer->name, wanted) == 0))
       return peer;
   }
   return NULL;

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -122,7 +123,7 @@ class Names(DirectoryCase):
         self.assertIn(found.zmq_rpc, peer.facts["addresses"])
         self.assertLess(abs(found.since.timestamp() - time.time()), SECONDS)
         self.assertEqual(jpeer.wait_for(self.etcd.endpoints, "calc"), found)
-        self.assertEqual(jpeer.wait_for(self.etcd.endpoints, found.uuid, timeout=1), found)
+        self.assertEqual(jpeer.wait_for(self.etcd.endpoints, found.uuid.upper(), timeout=1), found)
         for target in ("calc", found.uuid, found.uuid.upper()):
             self.assertEqual(self.connect(target).java.lang.Math.max(3, 5), 5)
         self.assertEqual(self.connect("calc", connect_timeout=5, reconnects=True).java.lang.Math.max(3, 5), 5)
@@ -188,6 +189,17 @@ class Names(DirectoryCase):
         timer.start()
         self.assertEqual(jpeer.wait_for(self.etcd.endpoints, "calc", timeout=SECONDS).name, "calc")
         timer.join()
+
+    def test_a_signal_ends_the_wait(self):
+        def stop(*_):
+            raise InterruptedError("the signal")
+        before = signal.signal(signal.SIGALRM, stop)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        started = time.monotonic()
+        with self.assertRaisesRegex(InterruptedError, "the signal"):
+            jpeer.wait_for(self.etcd.endpoints, "calc", timeout=SECONDS)
+        self.assertLess(time.monotonic() - started, 5)
 
     def test_fifty_wait_at_once(self):
         timer = threading.Timer(1, put_peer, [self.etcd, "ws://127.0.0.1:1", "calc"])
@@ -358,6 +370,10 @@ class Hostile(DirectoryCase):
         with tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
             servers = certificates.Servers(folder)
             self.refuse("calc", "has no TLS", ca_file=servers.certificate)
+        put_peer(self.etcd, "ws://192.0.2.1:1", "far")  # of no network
+        begun = time.monotonic()
+        self.refuse("far", "192.0.2.1:1: .*token", token="jp_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG")
+        self.assertLess(time.monotonic() - begun, 5)
 
     def test_a_directory_that_is_none(self):
         with self.assertRaisesRegex(ConnectionError, "127.0.0.1:1"):
@@ -404,6 +420,19 @@ class Clusters(unittest.TestCase):
             killer.join()
             self.assertEqual([each for found in results for each in found if each != ["calc"]], [])
             self.assertTrue(all(len(found) > 5 for found in results))
+
+    def test_a_wait_goes_on_while_a_member_hangs(self):
+        with directory.Etcd(members=3) as etcd:
+            put_peer(etcd, "ws://127.0.0.1:1", "first")
+            leader = etcd.leader()
+            leader.hang()
+            try:
+                begun = time.monotonic()
+                found = run_threads(lambda _: jpeer.wait_for(etcd.endpoints, "first", timeout=SECONDS), range(4))
+                self.assertEqual({each.name for each in found}, {"first"})
+                self.assertLess(time.monotonic() - begun, 30)
+            finally:
+                leader.go_on()
 
     def test_tls_and_a_user(self):
         with directory.Etcd(tls=True) as etcd:
