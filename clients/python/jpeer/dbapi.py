@@ -90,6 +90,7 @@ BATCH_ROWS = 10_000  # rows of executemany in one batch of JDBC
 SUCCESS_NO_INFO = -2
 ISOLATION_LEVELS = {"READ UNCOMMITTED": 1, "READ COMMITTED": 2, "REPEATABLE READ": 4, "SERIALIZABLE": 8}
 INSERTS = ("INSERT", "REPLACE", "MERGE")
+SCHEMA_CHANGES = ("CREATE", "ALTER", "DROP")
 DESCRIBED = ("getColumnLabel", "getColumnType", "getColumnTypeName", "getColumnDisplaySize", "getPrecision", "getScale", "isNullable")
 NEEDED = 3  # of these; a driver may lack the others
 NULLABLE = {0: False, 1: True}
@@ -268,6 +269,7 @@ class Connection:
         self._lock = threading.RLock()
         self._unused: deque[Any] = deque()  # statements that no cursor needs any more
         self._jdbc = jdbc
+        self._has_changed_schema = False  # in this transaction
         self.fetch_size = fetch_size
         self.converters: dict[int | str, Callable[[Any], Any]] = dict(converters or {})
         metadata = self._native.call(CONNECTION, "getMetaData", jdbc)
@@ -322,6 +324,17 @@ class Connection:
         while self._unused:
             self._native.call(STATEMENT, "close", self._unused.popleft())
 
+    def _note_change(self) -> None:
+        """Executes what the database needs after a change of the schema, which a rollback reverts."""
+        text = self._product.after_changes
+        if text is not None:
+            self._has_changed_schema = True
+            steps: list[tuple[Any, ...]] = [
+                ("call", CONNECTION, "createStatement", self._jdbc, ()), ("call", STATEMENT, "execute", Result(0), (text,)),
+                ("call", STATEMENT, "close", Result(0), ()),
+            ]  # fmt: skip
+            self._native.batch(steps)
+
     @property
     def autocommit(self) -> bool:
         """Whether each statement is a transaction of its own. A change commits the open transaction."""
@@ -353,12 +366,18 @@ class Connection:
         self._check_open()
         if not self._autocommit:
             self._call("commit")
+        self._has_changed_schema = False
 
     def rollback(self) -> None:
         """Rolls the transaction back. With autocommit there is nothing to roll back."""
         self._check_open()
         if not self._autocommit:
-            self._call("rollback")
+            with self._lock:
+                self._call("rollback")
+                if self._has_changed_schema:
+                    with translating:
+                        self._note_change()
+        self._has_changed_schema = False
 
     def cursor(self) -> "Cursor":
         """Returns a new cursor."""
@@ -570,8 +589,11 @@ class Cursor:
                 except JavaException:
                     self._explain(statement, len(setters))
                     raise
-            if self._rows is None and not self._connection._product.counts(_first_word(operation)):
+            word = _first_word(operation)
+            if self._rows is None and not self._connection._product.counts(word):
                 self.rowcount = -1
+            if word in SCHEMA_CHANGES:
+                self._connection._note_change()
             self._read_keys(operation)
         return self
 

@@ -207,6 +207,7 @@ class Product:
 
     gives_keys = True  # whether an INSERT asks for the keys that it generates
     keys_change = False  # whether another INSERT of the connection changes them
+    after_changes: str | None = None  # a statement to execute after a change of the schema
     checks_count = False  # whether the driver takes null for a parameter that is missing
 
     def __init__(self, name: str, connection: Connection, jdbc: Any) -> None:
@@ -317,6 +318,8 @@ class SQLite(Product):
 class PostgreSQL(Product):
     """PostgreSQL's driver has no interval for a Duration, and needs the type of an array's elements."""
 
+    # Statements that the server has prepared fail if a table has other columns now; the driver then prepares them again.
+    after_changes = "DEALLOCATE ALL"
     gives_keys = False  # RETURNING * needs the right to read the table, and reads all columns
 
     def _duration(self, value: datetime.timedelta) -> Setter:
