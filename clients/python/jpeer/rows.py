@@ -279,15 +279,14 @@ class RowSender:
         """Returns the rows of the next page of an iterable: the size of its rows is not known before."""
         return self._page_rows
 
-    def send(self, pages: Iterable[Page]) -> Iterator[Any]:
+    def send(self, pages: Iterable[Page], first: int = 0) -> Iterator[Any]:
         """Yields the update counts of each request as a bytearray of int32, or None if the target is a Collection. A page
-        is encoded while the one before is executed."""
+        is encoded while the one before is executed. first: the number of the first row in errors."""
         connection = self._java._connection
         # In a callback, only this thread runs where Java waits; with pinned threads, the target belongs to a Java thread.
         alone = connection.calling() is not None or connection.pins
         pool: ThreadPoolExecutor | None = None
         running: tuple[int, Future[Any]] | None = None
-        first = 0
         try:
             for page in self._fitting(pages):
                 if running is not None:
