@@ -236,6 +236,10 @@ static void execute_operation(struct rpc_run *run, struct outcome *outcome)
     jvm_columns(request, outcome);
     return;
   }
+  if (request->operation->kind == OP_ROWS) {
+    jvm_rows(request, outcome);
+    return;
+  }
   if (request->operation->kind == OP_ASSEMBLE) {
     jvm_assemble(request, outcome);
     return;
