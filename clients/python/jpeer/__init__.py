@@ -25,6 +25,7 @@ from .exceptions import (
     Refused,
     ShuttingDown,
     StaleObject,
+    TooOld,
     handle_of,
 )
 from .objects import OPTIONALS, JavaObject, Wrapper
@@ -37,7 +38,7 @@ __version__ = version()
 
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
-    "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "Table", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
+    "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "Table", "TooOld", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
     "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list", "to_python",
 ]  # fmt: skip
 
