@@ -23,7 +23,7 @@ from support.sbom import complaints  # noqa: E402
 VERSION = re.search(r"^project\(jpeer VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)[1]
 NAMES = ("jpeer", "libjpeer1", "libjpeer-dev", "python3-jpeer")
 # A peer that listens, and a call of it; then the shell with a peer of its own. `jpeer` is the command.
-USE = """
+USE = r"""
 set -eu
 jpeer --version
 jpeer run --json-rpc unix:/tmp/peer.socket --ready-file /tmp/ready.json --rpc-policy "$policy" --as-service & peer=$!
