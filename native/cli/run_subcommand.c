@@ -301,8 +301,9 @@ static int launch_jvm(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
       .grace_ms = options->grace_ms,
   };
-  const bool has_files =
-      run->policy_watch != NULL || run->principals != NULL || tls_is_configured(&run->options.net.tls);
+  /* For a service, SIGHUP is a reload in any case: `systemctl reload` must not stop it. */
+  const bool has_files = run->policy_watch != NULL || run->principals != NULL ||
+                         tls_is_configured(&run->options.net.tls) || service_manager_is_present();
   struct jvm_hooks hooks = {.context = run,
                             .started = begin_serving,
                             .reached = reach_stage,

@@ -80,6 +80,11 @@ static void write_line(char *out, size_t size, const char *text)
   }
 }
 
+static void send_ready(void)
+{
+  send_message("READY=1\nSTATUS=%s", manager.served);
+}
+
 void service_manager_status(const char *format, ...)
 {
   char text[MESSAGE_MAX / 2];
@@ -108,7 +113,7 @@ void service_manager_ready(const char *const *addresses)
                                    i == 0 ? "" : ",", addresses[i]);
     }
     set_state(SERVICE_READY);
-    send_message("READY=1\nSTATUS=%s", manager.served);
+    send_ready();
   }
   pthread_mutex_unlock(&manager.lock);
 }
@@ -116,12 +121,14 @@ void service_manager_ready(const char *const *addresses)
 void service_manager_reloading(unsigned loads)
 {
   pthread_mutex_lock(&manager.lock);
-  if (manager.state == SERVICE_READY && loads > 0) {
+  if (manager.state == SERVICE_READY) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     manager.loads += loads;
     send_message("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=loads its files again",
                  (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    if (manager.loads == 0)
+      send_ready();
   }
   pthread_mutex_unlock(&manager.lock);
 }
@@ -130,7 +137,7 @@ void service_manager_reloaded(void)
 {
   pthread_mutex_lock(&manager.lock);
   if (manager.loads > 0 && --manager.loads == 0 && manager.state == SERVICE_READY)
-    send_message("READY=1\nSTATUS=%s", manager.served);
+    send_ready();
   pthread_mutex_unlock(&manager.lock);
 }
 
@@ -268,6 +275,14 @@ void service_manager_open(bool notifies)
   unsetenv("NOTIFY_SOCKET");
   unsetenv("WATCHDOG_USEC");
   unsetenv("WATCHDOG_PID");
+}
+
+bool service_manager_is_present(void)
+{
+  pthread_mutex_lock(&manager.lock);
+  const bool is_present = manager.state != SERVICE_ABSENT;
+  pthread_mutex_unlock(&manager.lock);
+  return is_present;
 }
 
 void service_manager_close(void)

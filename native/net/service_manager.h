@@ -34,14 +34,17 @@ static const uint16_t service_transitions[] = {
  * warning in the log. Main's thread, before it makes another. */
 void service_manager_open(bool notifies);
 
+/* True if a service manager is told what the peer does. */
+bool service_manager_is_present(void);
+
 /* STATUS=: what `systemctl status` shows. */
 void service_manager_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* READY=1, with the addresses (NULL-terminated) as status. Once; nothing is sent after service_manager_stopping. */
 void service_manager_ready(const char *const *addresses);
 
-/* RELOADING=1 with the time of the request, when `loads` loads have begun; 0: nothing is sent. READY=1 follows when
- * service_manager_reloaded has been called as often. */
+/* RELOADING=1 with the time of the request, when `loads` loads have begun. READY=1 follows when service_manager_reloaded
+ * has been called as often. */
 void service_manager_reloading(unsigned loads);
 void service_manager_reloaded(void);
 

@@ -159,6 +159,14 @@ class Notifications(PeerCase):
             self.assertIn("serves", manager.until("READY")["STATUS"])
         self.await_lines("Failed to reload RPC policy")
 
+    def test_a_hangup_of_a_service_without_files_does_not_stop_it(self):
+        manager = self.manage()
+        manager.until("READY")
+        self.peer.send_signal(signal.SIGHUP)
+        manager.until("RELOADING")
+        manager.until("READY")
+        self.assertEqual(self.client.call("fixtures.Calculator", "add", 1, 2), "3")
+
     def await_lines(self, text):
         eventually(lambda: text in self.peer.stderr(), text)
 
@@ -379,8 +387,8 @@ class FirstProcess(PeerCase):
     def begin(self, *words, **more):
         """Returns the process unshare, and the number of jpeer as seen from here. jpeer has been loaded: before that, for
         the time of the dynamic linker (2 ms), the kernel drops the signals to a first process."""
-        process = subprocess.Popen([*UNSHARE, BINARY, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                   env=environment(), text=True, **more)
+        process = subprocess.Popen([*UNSHARE, BINARY, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, env=environment(), text=True, **more)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
