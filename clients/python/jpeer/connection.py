@@ -18,7 +18,7 @@ from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .answers import names_in, parsing
 from .classes import ClassTable, JavaClass, find_class_object, python_name
 from .directory import settings_of
-from .exceptions import ErrorMaker
+from .exceptions import ErrorMaker, TooOld
 from .names import source_name
 from .objects import Wrapper
 from .pieces import Pieces
@@ -229,7 +229,7 @@ class Java(ModuleType):
             with parsing("the name of the session"):
                 connection.session = name
             self._pieces.learn()
-        except AttributeError as error:
+        except (AttributeError, TooOld) as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
         try:
