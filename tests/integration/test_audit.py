@@ -542,6 +542,30 @@ class Learning(Audited):
         self.assert_denied(client.new, CALCULATOR)
         self.assertEqual(self.suggest(*[self.path] * 2), learnt.read_text(encoding="utf-8"))
 
+    def test_names_that_were_never_resolved_are_not_learnt(self):
+        self.audited("--policy-mode", "observe", allow=False)
+        client = self.client
+        missing = "fixtures.Missing"
+        for arguments in (("fixtures.Arguments", "takeColor", typed(missing, "RED")),
+                          ("fixtures.Arguments", "takeColor", typed("fixtures.Color", "NOBODY")),
+                          ("java.util.Objects", "hash", [typed(missing, 1)]),
+                          ("java.util.Objects", "toString", typed("java.lang.Class", missing))):
+            self.assertIsInstance(attempt(client.call, *arguments), RpcError, arguments)
+        client.request("jpeer.describe", {"type": missing})
+        proxy = self.connect(CallbackClient)
+        attempt(proxy.call, CALLING, "here", proxy.give(lambda call: typed(missing, 1)))
+        text = self.suggest()
+        self.assertNotIn(missing, text)
+        self.assertNotIn("NOBODY", text)
+        # A failed call has been judged; the names of one that succeeds are learnt all the same.
+        client.call("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED"))
+        self.assertEqual(client.call("java.util.Objects", "toString", typed("java.lang.Class", "fixtures.Color")),
+                         "class fixtures.Color")
+        client.call("java.util.Objects", "hash", [typed("fixtures.Color", "RED")])
+        text = self.suggest()
+        self.assertIn('class: "fixtures.Color"\n    method: "RED"', text)
+        self.assertIn('class: "fixtures.Color"\n    method: "class"', text)
+
     def test_what_the_policy_would_deny_is_allowed_unless_a_preset_denies(self):
         self.audited("--policy-mode", "observe", "--rpc-policy-preset", "deny-unsafe", "--rpc-policy", self.make_policy(
             deny("java.lang.System") + deny("fixtures.**") + allow("java.util.**")), allow=False)
