@@ -167,7 +167,8 @@ struct judge_pending {
   struct policy_verdict verdict;
   unsigned question; /* of the names, which are remembered when the use is noted; 0: they are not */
   uint64_t hash;
-  bool is_declared; /* an argument declares it, so that it is resolved with the member, whose kept verdict includes it */
+  bool
+      is_declared; /* an argument declares it, so that it is resolved with the member, whose kept verdict includes it */
 };
 
 /* Notes the use when the operation has resolved the name. If memory is short, it is noted at once. */
