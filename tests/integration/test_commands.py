@@ -853,7 +853,7 @@ class Launching(PeerCase):
         page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
         names = set(re.findall(r"^  (\w+)  ", run_to_end("--help").stdout, re.M))
         names -= {"run", "policy", "token", "keygen", "completion", "man", "help"}
-        groups = {"all": names, "with a peer": names - {"sessions", "end", "ps"}}
+        groups = {"all": names, "with a peer": names - {"sessions", "end", "ps", "peers"}}
         groups["with a peer except rpc"] = groups["with a peer"] - {"rpc"}
         rows = [(re.findall(r"`(-[\w-]+)`", options), set().union(*(groups.get(word, {word}) for word in of.split(", "))))
                 for options, of in re.findall(r"^\| (`-.*?) \| (.*?) \| ", page, re.M)]

@@ -12,6 +12,7 @@ Threads do not use links that an event loop has opened with open_link, or reserv
 
 Errors: an error of the peer becomes the result of `Hooks.make_error`. Errors of the library itself:
     ConnectionError       the connection was refused or has ended
+    NotSent               the request was not sent (only with a dir: URL)
     ProtocolError         an answer is malformed
     TimeoutError          no answer in time
     ValueError, TypeError an argument cannot be sent; the text names it
@@ -163,6 +164,16 @@ class Callback:
 class ProtocolError(ConnectionError):
     """The other side has sent bytes that no peer sends. It is another program, or it is hostile."""
 
+class NotSent(ConnectionError):
+    """The request was not sent, and has not run. Only of connections with a dir: URL."""
+
+# Both: the endpoints of a directory, and its settings: namespace, ca_file, cert_file, key_file, user_file.
+_Peer = tuple[str, str | None, str | None, str | None, str | None, int]
+"""(UUID, name, json_rpc, zmq_rpc, zmq_curve, milliseconds since 1970 or 0)"""
+
+def directory_peers(endpoints: str, settings: dict[str, str], timeout: float, /) -> tuple[list[_Peer], str | None]: ...
+def await_peer(endpoints: str, settings: dict[str, str], name_or_uuid: str, timeout: float | None, /) -> _Peer: ...
+
 class Connection:
     """A connection: a jp_client, and after launch() also a jp_peer. The library has no other threads for it."""
 
@@ -182,6 +193,7 @@ class Connection:
         token: str | Callable[[], str] | None = None,
         token_file: str | None = None,
         headers: Sequence[str] | None = None,  # "NAME: VALUE"
+        directory: dict[str, str] | None = None,  # settings, as those of directory_peers
     ) -> None: ...
     @staticmethod
     def launch(
@@ -221,6 +233,10 @@ class Connection:
     ) -> tuple[int, bool, "Object | None", list[dict[str, Any]]]: ...
     # jpeer.columns. names: the JSON array of the columns. Returns (rows, done, the instance of the next call, columns);
     # a text in base64 is a bytearray.
+    def rows(
+        self, instance: Any, count: int, first: int, columns: tuple[dict[str, Any], ...], element: str | None
+    ) -> bytearray | None: ...
+    # jpeer.rows. first: the number of the first row in errors. Returns the update counts of a PreparedStatement, int32.
     def handle(self, value: Any) -> Object | None: ...
     def assemble(self, type: str, java_type: str, piece: Any, before: "Object | None") -> "Object": ...
     # Sends a piece to jpeer.assemble, the first piece or the piece after `before`. java_type: Class.getName() of the
