@@ -118,6 +118,8 @@ peer that runs, and shows Java classes as Python classes: objects,
 collections, exceptions, fields, arrays, and functions that Java calls."
     DEPENDS "python3 (>= 3.11), jpeer (= ${deb_version})")
 endif()
+# Services have their settings here.
+install(DIRECTORY DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/jpeer COMPONENT program)
 # Debian has compressed manuals.
 install(CODE "
   file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1/*.1\")

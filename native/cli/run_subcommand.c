@@ -242,12 +242,12 @@ static enum jp_status announce_peer(struct run *run, struct jp_error *error)
 static enum jp_status begin_serving(void *context, struct jvm *jvm, struct jp_error *error)
 {
   struct run *run = context;
-  run->has_begun = true;
   enum jp_status status = rpc_peer_attach(run->peer, jvm, error);
   if (status == JP_OK)
     status = net_start(run->server, rpc_peer_service(run->peer), error);
   if (status == JP_OK && (run->options.ready_when == READY_NOW || run->options.as_service))
     status = announce_peer(run, error);
+  run->has_begun = status == JP_OK;
   return status;
 }
 

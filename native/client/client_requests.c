@@ -3,6 +3,7 @@
  * the message that answers it, by its deadline or by the end of the connection. The caller either waits
  * (jp_client_call and chains, by client_exchange) or gets its completion called (jp_client_send).
  */
+#include "base/capabilities.h"
 #include "base/clock.h"
 #include "client/client_state.h"
 #include "client/messages/answer_binary.h"
@@ -215,11 +216,26 @@ static enum jp_client_status status_of_error(const struct jp_answer *answer)
                                                                           : JP_CLIENT_REMOTE;
 }
 
+/* Under the lock, or by the answer's owner. */
+static void describe_lack(struct jp_client *client, struct jp_answer *answer)
+{
+  if (answer->lacking == NULL)
+    return;
+  struct text text =
+      atomic_load(&client->has_version)
+          ? arena_printf(&answer->arena, "the peer %s has no %s; upgrade it", client->peer_version, answer->lacking)
+          : arena_printf(&answer->arena, "the peer has no %s; upgrade it, or run it without --compat pal",
+                         answer->lacking);
+  answer->lack = text.data;
+}
+
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
   const char *what = throwable->type != NULL ? throwable->type : jp_answer_error_message(answer);
   char near[400];
+  if (jp_answer_lack(answer) != NULL)
+    return client_fail(error, JP_CLIENT_REMOTE, "%s", jp_answer_lack(answer));
   write_suggestions(jp_json_member(jp_answer_json(answer), "suggestions"), near, sizeof near);
   if (what[0] == '\0')
     what = "an error without a message";
@@ -267,9 +283,18 @@ static bool read_session(const struct jp_answer *answer, struct jp_json *session
          jp_json_parse(jp_answer_text(answer), DEPTH, session, NULL) == JP_JSONRPC_OK;
 }
 
-static void learn_number(struct jp_client *client, struct jp_json session)
+/* Under the lock. */
+static void learn_peer(struct jp_client *client, struct jp_json session)
 {
   int64_t number;
+  if (!atomic_load(&client->has_version)) {
+    char version[sizeof client->peer_version];
+    size_t length = jp_json_string(jp_json_member(session, "version"), version, sizeof version);
+    if (length > 0 && length < sizeof version) {
+      text_escape((struct text){version, length}, "", "", client->peer_version, sizeof client->peer_version);
+      atomic_store(&client->has_version, true);
+    }
+  }
   if (jp_json_integer(jp_json_member(session, "client"), &number) && number > 0)
     callbacks_learn_number(client, (uint64_t)number);
 }
@@ -279,7 +304,7 @@ static void accept_introduction(struct jp_client *client, const struct jp_answer
 {
   struct jp_json session = {0};
   if (read_session(answer, &session))
-    learn_number(client, session);
+    learn_peer(client, session);
   else if (answer != NULL)
     callbacks_refuse(client);
 }
@@ -346,6 +371,7 @@ static enum jp_client_status end_with_status(struct jp_client *client, const str
 {
   const struct pending_request nobody = {.kind = PENDING_ABANDONED};
   if (status == JP_CLIENT_OK) {
+    describe_lack(client, answer);
     end_request(client, request, answer->kind == JP_ANSWER_ERROR ? status_of_error(answer) : JP_CLIENT_OK,
                 answer, NULL);
     return JP_CLIENT_OK;
@@ -930,9 +956,10 @@ enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_r
                                            .answers = answer},
                               .request = request};
   enum jp_client_status status = client_exchange(&call.exchange, timeout_ms, error);
-  if (status == JP_CLIENT_OK && jp_answer_kind(*answer) == JP_ANSWER_ERROR)
-    return client_report_remote(*answer, error);
-  return status;
+  if (status != JP_CLIENT_OK || jp_answer_kind(*answer) != JP_ANSWER_ERROR)
+    return status;
+  client_name_lack(client, *answer);
+  return client_report_remote(*answer, error);
 }
 
 /* ---- notifications ---- */
@@ -1199,6 +1226,49 @@ static bool read_limit(struct jp_json session, const char *name, size_t *limit)
   return true;
 }
 
+/* True if the peer has said what its session is. */
+static bool ask_session(struct jp_client *client, int timeout_ms, struct jp_json *session, struct jp_answer **answer)
+{
+  const struct jp_request request = jp_make_request(JP_CONTROL, NULL, "session");
+  *answer = NULL;
+  return jp_client_call(client, &request, timeout_ms, answer, NULL) == JP_CLIENT_OK && read_session(*answer, session);
+}
+
+void client_name_lack(struct jp_client *client, struct jp_answer *answer)
+{
+  enum { ASK_MS = 1000 };
+  struct jp_answer *described = NULL;
+  struct jp_json session;
+  if (answer->lacking == NULL)
+    return;
+  if (!atomic_load(&client->has_version) && strcmp(answer->lacking, "session") != 0 &&
+      ask_session(client, ASK_MS, &session, &described)) {
+    client_lock(client);
+    learn_peer(client, session);
+    client_unlock(client);
+  }
+  jp_answer_free(described);
+  describe_lack(client, answer);
+}
+
+const char *jp_client_peer_version(struct jp_client *client)
+{
+  return atomic_load(&client->has_version) ? client->peer_version : "";
+}
+
+/* A later version of the peer that no longer serves this library says so by the number of its protocol. */
+static enum jp_client_status check_protocol(struct jp_json session, struct jp_client_error *error)
+{
+  int64_t protocol;
+  char version[32];
+  if (!jp_json_integer(jp_json_member(session, "protocol"), &protocol) || protocol <= CAPABILITIES_PROTOCOL)
+    return JP_CLIENT_OK;
+  size_t length = jp_json_string(jp_json_member(session, "version"), version, sizeof version);
+  return client_fail(error, JP_CLIENT_UNSUPPORTED,
+                     "the peer %.*s speaks version %lld of the protocol, and this client version %d; upgrade the client",
+                     (int)(length < sizeof version ? length : 0), version, (long long)protocol, CAPABILITIES_PROTOCOL);
+}
+
 enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,
                                              struct jp_peer_limits *limits, struct jp_client_error *error)
 {
@@ -1210,10 +1280,12 @@ enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeo
       (!read_session(answer, &session) || !read_limit(session, "message_max", &limits->message_max) ||
        !read_limit(session, "values_max", &limits->values_max)))
     status = client_fail(error, JP_CLIENT_UNSUPPORTED, "the peer does not report its limits");
+  if (status == JP_CLIENT_OK)
+    status = check_protocol(session, error);
   if (status == JP_CLIENT_OK) {
     client->request_max = limits->message_max;
     client_lock(client);
-    learn_number(client, session);
+    learn_peer(client, session);
     client_unlock(client);
   }
   jp_answer_free(answer);

@@ -244,6 +244,8 @@ struct jp_client {
   struct client_directory *directory;    /* finds the peer; NULL: the URL is its address */
   struct transport_options options;
   struct client_credentials credentials;
+  char peer_version[32];      /* "": not known yet; written once, before has_version */
+  atomic_bool has_version;
   _Atomic size_t request_max; /* the longest request that is sent, in bytes; 0: no limit */
   enum session_owner session_owner;
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
@@ -475,6 +477,9 @@ void client_write_overdue_releases(struct jp_client *client);
 void client_write_all_releases(struct jp_client *client);
 /* Returns the refs for a message that is about to be written. Called under the lock, except by chains. */
 struct message_refs client_message_refs(const struct jp_client *client);
+/* If the answer has `lacking`: learns the peer's version if it is not known, which may take a second, and describes the lack
+ * with it. By the answer's owner, without the lock. */
+void client_name_lack(struct jp_client *client, struct jp_answer *answer);
 /* JP_CLIENT_REMOTE or JP_CLIENT_STALE for an answer that is an error; *error describes it. */
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error);
 

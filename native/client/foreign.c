@@ -83,9 +83,10 @@ enum jp_client_status jp_client_call_json(struct jp_client *client, const char *
                                         .answers = answer},
                            .request = &request};
   status = client_exchange(&call.exchange, timeout_ms, error);
-  if (status == JP_CLIENT_OK && jp_answer_kind(*answer) == JP_ANSWER_ERROR)
-    return client_report_remote(*answer, error);
-  return status;
+  if (status != JP_CLIENT_OK || jp_answer_kind(*answer) != JP_ANSWER_ERROR)
+    return status;
+  client_name_lack(client, *answer);
+  return client_report_remote(*answer, error);
 }
 
 /* ---- texts ---- */

@@ -105,14 +105,14 @@ void directory_key_read(struct text key, struct text space, struct directory_key
   struct text table = cut_segment(&rest);
   struct text first = cut_segment(&rest);
   if (text_equal(table, TEXT("services"))) {
-    if (first.len > 0 && uuid_parse(rest, &read->uuid)) {
+    if (directory_name_check(first, NULL) == JP_OK && uuid_parse(rest, &read->uuid)) {
       read->kind = DIRECTORY_KEY_SERVICE;
       read->name = first;
     }
   } else if (!text_equal(table, TEXT("peers"))) {
     return;
   } else if (text_equal(first, BY_NAME)) {
-    read->kind = rest.len > 0 ? DIRECTORY_KEY_NAME : DIRECTORY_KEY_OTHER;
+    read->kind = directory_name_check(rest, NULL) == JP_OK ? DIRECTORY_KEY_NAME : DIRECTORY_KEY_OTHER;
     read->name = rest;
   } else if (uuid_parse(first, &read->uuid)) {
     read->kind = text_equal(rest, TEXT("info"))    ? DIRECTORY_KEY_INFO

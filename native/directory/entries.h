@@ -43,7 +43,7 @@ struct directory_key {
   struct text name; /* NAME, SERVICE: borrowed from the key */
 };
 
-/* Keys; data is NULL when memory is short. */
+/* Keys of names that directory_name_check accepts; data is NULL when memory is short. */
 struct text directory_key_info(struct arena *arena, struct text space, const struct uuid *uuid);
 struct text directory_key_state(struct arena *arena, struct text space, const struct uuid *uuid);
 struct text directory_key_name(struct arena *arena, struct text space, struct text name);

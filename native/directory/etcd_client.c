@@ -508,8 +508,10 @@ static bool find_member(struct json_value object, struct text name, struct json_
   if (object.kind != JSON_KIND_OBJECT)
     return false;
   json_members_collect(object, &name, 1, &members);
+  if (!members.has[0] || members.value[0].kind == JSON_KIND_NULL)
+    return false;
   *value = members.value[0];
-  return members.has[0] && value->kind != JSON_KIND_NULL;
+  return true;
 }
 
 /* protobuf's JSON leaves a number of 0 out. False: the member is not a number. */
@@ -530,6 +532,7 @@ static bool find_true(struct json_value object, struct text name)
 static bool read_object(struct text t, struct json_value *object)
 {
   struct json_fault fault;
+  *object = (struct json_value){0};
   if (json_validate(t, (struct json_limits){ANSWER_DEPTH_MAX}, TEXT_ABSENT, &fault) != JP_OK)
     return false;
   *object = json_root(t);
@@ -554,7 +557,7 @@ static void read_refusal(struct json_value object, struct arena *arena, struct r
 
 static bool text_has(struct text t, const char *part)
 {
-  return t.len > 0 && memmem(t.data, t.len, part, strlen(part)) != NULL;
+  return t.data != NULL && memmem(t.data, t.len, part, strlen(part)) != NULL;
 }
 
 #define COMMON_NAME "CommonName of client"
@@ -670,9 +673,7 @@ static enum jp_status authenticate(struct etcd_client *client, int64_t deadline_
     goto out;
   if (exchange.code != CURL_CODE_OK || exchange.is_late || exchange.is_stopped) {
     status = fail_transfer(client, &exchange, error);
-  } else if (!read_object(buffer_text(&client->answer), &answer)) {
-    status = fail_foreign(client, &exchange, error);
-  } else if (exchange.response != HTTP_OK) {
+  } else if (read_object(buffer_text(&client->answer), &answer) && exchange.response != HTTP_OK) {
     read_refusal(answer, &arena, &refusal);
     /* A directory without users needs none. */
     if (!text_has(refusal.message, "authentication is not enabled"))
@@ -751,10 +752,11 @@ static enum jp_status ask_endpoint(struct etcd_client *client, struct exchange *
 }
 
 /* Sends client->body to the endpoints until one has answered. */
-static enum jp_status call(struct etcd_client *client, struct exchange *exchange, enum repeat repeat,
-                           struct arena *arena, struct json_value *answer, struct jp_error *error)
+static enum jp_status ask_endpoints(struct etcd_client *client, struct exchange *exchange, enum repeat repeat,
+                                    struct arena *arena, struct json_value *answer, struct jp_error *error)
 {
   const struct exchange begun = *exchange;
+  *answer = (struct json_value){0};
   enum jp_status status = JP_OK;
   size_t first = client->current;
   if (client->body.failed)
@@ -893,7 +895,7 @@ enum jp_status etcd_read(struct etcd_client *client, struct text key, enum etcd_
     buffer_append_char(&client->body, '{');
     write_span(&client->body, key, span, after);
     buffer_printf(&client->body, ",\"limit\":%d,\"revision\":\"%" PRId64 "\"}", PAGE_MAX, pairs->revision);
-    enum jp_status status = call(client, &exchange, REPEAT_ALWAYS, arena, &answer, error);
+    enum jp_status status = ask_endpoints(client, &exchange, REPEAT_ALWAYS, arena, &answer, error);
     if (status != JP_OK)
       return status;
     if (!read_revision(answer, &revision) || !read_pairs(answer, arena, pairs) ||
@@ -967,7 +969,7 @@ enum jp_status etcd_commit(struct etcd_client *client, const struct etcd_txn *tx
   *result = (struct etcd_txn_result){0};
   buffer_clear(&client->body);
   write_txn(&client->body, txn);
-  enum jp_status status = call(client, &exchange, REPEAT_IF_NOT_SENT, arena, &answer, error);
+  enum jp_status status = ask_endpoints(client, &exchange, REPEAT_IF_NOT_SENT, arena, &answer, error);
   if (status != JP_OK)
     return status;
   result->succeeded = find_true(answer, TEXT("succeeded"));
@@ -986,7 +988,7 @@ static enum jp_status ask_lease(struct etcd_client *client, const char *path, in
   struct exchange exchange = {.path = path, .deadline_ms = deadline_ms};
   buffer_clear(&client->body);
   buffer_printf(&client->body, "{\"ID\":\"%" PRId64 "\"}", lease);
-  return call(client, &exchange, REPEAT_ALWAYS, arena, answer, error);
+  return ask_endpoints(client, &exchange, REPEAT_ALWAYS, arena, answer, error);
 }
 
 static enum jp_status fail_lease(struct jp_error *error)
@@ -1004,7 +1006,7 @@ enum jp_status etcd_lease_grant(struct etcd_client *client, int64_t ttl_s, int64
   buffer_clear(&client->body);
   buffer_printf(&client->body, "{\"TTL\":\"%" PRId64 "\"}", ttl_s);
   /* A second lease, of an answer that was lost, has no keys and ends by itself. */
-  enum jp_status status = call(client, &exchange, REPEAT_ALWAYS, &arena, &answer, error);
+  enum jp_status status = ask_endpoints(client, &exchange, REPEAT_ALWAYS, &arena, &answer, error);
   if (status == JP_OK && (!find_number(answer, TEXT("ID"), lease) ||
                           !find_number(answer, TEXT("TTL"), granted_s) || *lease == 0 || *granted_s <= 0))
     status = fail_answer(client, exchange.path, error);
@@ -1183,7 +1185,7 @@ enum jp_status etcd_watch(struct etcd_client *client, struct text key, enum etcd
   BUFFER_LITERAL(&client->body, "{\"create_request\":{");
   write_span(&client->body, key, span, TEXT_ABSENT);
   buffer_printf(&client->body, ",\"start_revision\":\"%" PRId64 "\"}}", from_revision);
-  enum jp_status status = call(client, &exchange, REPEAT_ALWAYS, &arena, &answer, error);
+  enum jp_status status = ask_endpoints(client, &exchange, REPEAT_ALWAYS, &arena, &answer, error);
   if (status == JP_OK)
     status = watch.status;
   arena_fini(&arena);

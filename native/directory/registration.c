@@ -470,11 +470,10 @@ static enum jp_status await_name(struct registration *registration, struct jp_er
   struct jp_error taken;
   enum jp_status status = JP_OK;
   (void)fail_taken(registration, &taken);
-  if (registration->config.patience == REGISTRATION_FAILS_AT_ONCE || registration->owner.lease == 0)
-    refuse(registration, &taken);
-  else if (registration->name_by_ms == 0)
+  bool may_end = registration->config.patience == REGISTRATION_WAITS && registration->owner.lease != 0;
+  if (may_end && registration->name_by_ms == 0)
     status = look_at_owner(registration, error);
-  else if (clock_now_ms() >= registration->name_by_ms)
+  else if (!may_end || clock_now_ms() >= registration->name_by_ms)
     refuse(registration, &taken);
   if (status == JP_OK && state_of(registration) == REGISTRATION_BEGUN)
     enter_state(registration, REGISTRATION_AWAITS_NAME);
@@ -560,7 +559,7 @@ static void face_failure(struct registration *registration, struct jp_error *err
   if (was_start && config->need == REGISTRATION_REQUIRED) {
     int64_t left = registration->reached_ms + config->timeout_ms - clock_now_ms();
     if (error->status == JP_IO &&
-        left > 2 * PAUSE_LEAST_MS) /* the last error comes from an attempt that had time */
+        left > PAUSE_LEAST_MS + PAUSE_LEAST_MS) /* the last error comes from an attempt that had time */
       return;
     jp_error_prefix(error, "the directory %s", config->etcd.endpoints);
     refuse(registration, error);

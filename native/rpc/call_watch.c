@@ -151,6 +151,8 @@ static void write_name(const struct rpc_call_watch *watch, char *name, size_t si
     member = TEXT("jpeer.assemble");
   else if (operation->kind == OP_COLUMNS)
     member = TEXT("jpeer.columns");
+  else if (operation->kind == OP_ROWS)
+    member = TEXT("jpeer.rows");
   size_t length = text_escape(cut_text(class_name), "", "", name, size);
   if (member.data == NULL || length + 1 >= size)
     return;

@@ -69,9 +69,9 @@ void operation_audit_client(struct buffer *line, const struct rpc_client *client
 /* ---- what ---- */
 
 static const char *const kind_words[] = {
-    [OP_NEW] = "new",           [OP_CALL] = "call",      [OP_GET] = "get",     [OP_PUT] = "put",
-    [OP_CONTROL] = "control",   [OP_META] = "meta",      [OP_FETCH] = "fetch", [OP_DESCRIBE] = "describe",
-    [OP_ASSEMBLE] = "assemble", [OP_COLUMNS] = "columns"};
+    [OP_NEW] = "new",           [OP_CALL] = "call",       [OP_GET] = "get",     [OP_PUT] = "put",
+    [OP_CONTROL] = "control",   [OP_META] = "meta",       [OP_FETCH] = "fetch", [OP_DESCRIBE] = "describe",
+    [OP_ASSEMBLE] = "assemble", [OP_COLUMNS] = "columns", [OP_ROWS] = "rows"};
 
 static void append_member(struct buffer *line, const struct operation *operation,
                           const struct rpc_reached_member *reached)
@@ -90,7 +90,8 @@ static void append_member(struct buffer *line, const struct operation *operation
     class_name = text_of(reference);
   }
   if (operation->kind == OP_CONTROL || operation->kind == OP_META || operation->kind == OP_FETCH ||
-      operation->kind == OP_DESCRIBE || operation->kind == OP_ASSEMBLE || operation->kind == OP_COLUMNS)
+      operation->kind == OP_DESCRIBE || operation->kind == OP_ASSEMBLE || operation->kind == OP_COLUMNS ||
+      operation->kind == OP_ROWS)
     member = TEXT_ABSENT;
   audit_line_name(line, "member", class_name, member);
 }

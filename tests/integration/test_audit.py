@@ -13,14 +13,15 @@ import unittest
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from support import certificates
 from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
                              ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
-from support.metrics import ask
+from support.metrics import ask, place_of
 from support.peer import BINARY, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
-from test_principals import ALICE, FILE, TokenHttpClient
+from support.principals import ALICE, BOB, CAROL, FILE, TokenHttpClient, bearer
 
 CALCULATOR, BLOCKERS, FIELDS = "fixtures.Calculator", "fixtures.Blockers", "fixtures.Fields"
 ADD = (CALCULATOR, "add", 1, 2)
@@ -310,6 +311,37 @@ class Others(Audited):
         principals.write_text(FILE, encoding="utf-8")
         self.await_event("reload", what="principals", outcome="ok")
 
+    def test_reloads_of_policy_and_tls_have_lines(self):
+        authority = certificates.Authority(self.folder)
+        first, second = (authority.issue(name) for name in ("first", "second"))
+        tls = self.folder / "tls"
+        tls.mkdir()
+        certificates.install(first, tls)
+        self.start_with(allow("fixtures.**"), "--audit", self.path, "--tls-cert", tls / "cert.pem", "--tls-key", tls / "key.pem",
+                        "--rpc-policy-watch-interval", "50ms")
+        policy = self.policy
+        policy.write_text("rules: [", encoding="utf-8")
+        self.assertIn("policy.yaml:2", self.await_event("reload", what="policy", outcome="error")["reason"])
+        policy.write_text("defaultAction: ALLOW\n", encoding="utf-8")
+        self.assertEqual(self.await_event("reload", what="policy", outcome="ok")["file"], str(policy))
+        certificates.put(second[0], tls / "cert.pem")  # does not fit the key
+        self.assertIn("key", self.await_event("reload", what="tls", outcome="error")["reason"])
+        certificates.put(second[1], tls / "key.pem")
+        self.await_event("reload", what="tls", outcome="ok")
+
+    def test_what_an_operator_reads_has_lines(self):
+        principals = self.folder / "principals.yaml"
+        principals.touch(0o600)
+        principals.write_text(FILE.replace("  - name: alice\n", "  - name: alice\n    metrics: true\n"), encoding="utf-8")
+        self.audited("--principals", principals, "--metrics-listen", "auto", "--json-rpc", "auto", allow=False, addresses=False)
+        for token, status, name, outcome in ((ALICE, 200, "alice", "ok"), (CAROL, 403, "carol", "denied")):
+            self.assertEqual(ask(place_of(self.peer), headers=bearer(token))[0], status)
+            self.await_event("end", method="GET /metrics", principal=name, outcome=outcome, channel="HTTP_RPC")
+        self.assertEqual(ask(self.peer.address("http"), "/openrpc.json", headers=bearer(BOB))[0], 200)
+        self.await_event("end", method="GET /openrpc.json", principal="bob", outcome="ok")
+        numbers = [line["connection"] for line in self.events("connected")]
+        self.assertEqual(sorted(numbers), list(range(1, len(numbers) + 1)))  # of both kinds of addresses
+
     def test_the_file_is_for_its_owner_and_no_pipe(self):
         self.path.touch(0o644)
         self.audited()
@@ -509,6 +541,30 @@ class Learning(Audited):
         self.assert_denied(client.get, FIELDS, "aLong", on=client.new(FIELDS))
         self.assert_denied(client.new, CALCULATOR)
         self.assertEqual(self.suggest(*[self.path] * 2), learnt.read_text(encoding="utf-8"))
+
+    def test_names_that_were_never_resolved_are_not_learnt(self):
+        self.audited("--policy-mode", "observe", allow=False)
+        client = self.client
+        missing = "fixtures.Missing"
+        for arguments in (("fixtures.Arguments", "takeColor", typed(missing, "RED")),
+                          ("fixtures.Arguments", "takeColor", typed("fixtures.Color", "NOBODY")),
+                          ("java.util.Objects", "hash", [typed(missing, 1)]),
+                          ("java.util.Objects", "toString", typed("java.lang.Class", missing))):
+            self.assertIsInstance(attempt(client.call, *arguments), RpcError, arguments)
+        client.request("jpeer.describe", {"type": missing})
+        proxy = self.connect(CallbackClient)
+        attempt(proxy.call, CALLING, "here", proxy.give(lambda call: typed(missing, 1)))
+        text = self.suggest()
+        self.assertNotIn(missing, text)
+        self.assertNotIn("NOBODY", text)
+        # A failed call has been judged; the names of one that succeeds are learnt all the same.
+        client.call("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED"))
+        self.assertEqual(client.call("java.util.Objects", "toString", typed("java.lang.Class", "fixtures.Color")),
+                         "class fixtures.Color")
+        client.call("java.util.Objects", "hash", [typed("fixtures.Color", "RED")])
+        text = self.suggest()
+        self.assertIn('class: "fixtures.Color"\n    method: "RED"', text)
+        self.assertIn('class: "fixtures.Color"\n    method: "class"', text)
 
     def test_what_the_policy_would_deny_is_allowed_unless_a_preset_denies(self):
         self.audited("--policy-mode", "observe", "--rpc-policy-preset", "deny-unsafe", "--rpc-policy", self.make_policy(

@@ -1,8 +1,8 @@
 """Tests the packages (docs/packages.md) as root in a Debian 12 that has only its base system.
 
-usage: packages.py [PATTERN]
+usage: packages.py [--no-build] [PATTERN...]
 
-tools/build-packages builds them. The archive runs first, in a folder with a space in its name, where only a Java runtime
+tools/build-packages builds them, if they are not there yet or to be renewed. The archive runs first, in a folder with a space in its name, where only a Java runtime
 was installed; on Debian 13, too, if its mirror is reached. Then the .deb packages are installed, upgraded, used and
 purged. lintian reads them. Their bills of materials are compared with their files.
 """
@@ -23,7 +23,7 @@ from support.sbom import complaints  # noqa: E402
 VERSION = re.search(r"^project\(jpeer VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)[1]
 NAMES = ("jpeer", "libjpeer1", "libjpeer-dev", "python3-jpeer")
 # A peer that listens, and a call of it; then the shell with a peer of its own. `jpeer` is the command.
-USE = """
+USE = r"""
 set -eu
 jpeer --version
 jpeer run --json-rpc unix:/tmp/peer.socket --ready-file /tmp/ready.json --rpc-policy "$policy" --as-service & peer=$!
@@ -66,9 +66,10 @@ endforeach()
 REFUSED = "ws+unix:/nonexistent/peer: No such file or directory"
 
 
-def build():
-    done = subprocess.run([ROOT / "tools/build-packages"], stdout=subprocess.PIPE, text=True, check=True)
-    paths = [ROOT / line for line in done.stdout.splitlines() if line.startswith("build/")]
+def build(is_needed):
+    if is_needed:
+        subprocess.run([ROOT / "tools/build-packages"], check=True)
+    paths = sorted((ROOT / "build").glob("*/packages/*"))
     debs = {path.name.split("_")[0]: path for path in paths if path.suffix == ".deb"}
     assert set(debs) == set(NAMES), debs
     return debs, next(path for path in paths if path.name.endswith(".tar.gz"))
@@ -77,6 +78,7 @@ def build():
 def older(deb, folder):
     """The same package in a lower version, with a file that the newer one does not have."""
     tree = folder / "older" / deb.name
+    tree.parent.mkdir(exist_ok=True)
     subprocess.run(["dpkg-deb", "--raw-extract", deb, tree], check=True)
     control = tree / "DEBIAN/control"
     control.write_text(control.read_text(encoding="utf-8").replace(f"{VERSION}-1", "0.0.1-1"), encoding="utf-8")
@@ -178,6 +180,8 @@ class Used(unittest.TestCase):
             with self.subTest("programs in C"):
                 self.build_programs(root, None)
             with self.subTest("purge"):
+                (root.folder / "etc/jpeer/app.conf").write_text("--as-service\n", encoding="utf-8")
+                (root.folder / "var/lib/private/jpeer/app").mkdir(parents=True)
                 root.run("apt-get", "purge", "-y", "-q", *NAMES)
                 self.assertEqual(set(), root.files() - before)
 
@@ -206,6 +210,6 @@ class Used(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PACKAGES = build()
+    PACKAGES = build("--no-build" not in sys.argv)
     patterns = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     unittest.main(argv=[sys.argv[0], *(word for pattern in patterns for word in ("-k", pattern))])

@@ -26,6 +26,7 @@ from .exceptions import (
     Refused,
     ShuttingDown,
     StaleObject,
+    TooOld,
     handle_of,
 )
 from .objects import OPTIONALS, JavaObject, Wrapper
@@ -38,8 +39,9 @@ __version__ = version()
 
 __all__ = [
     "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "NotSent", "OutOfRange", "Peer",
-    "PeerError", "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "Table", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
-    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "peers", "same", "set_field", "to_list", "to_python", "wait_for",
+    "PeerError", "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "Table", "TooOld", "call", "cast", "connect",
+    "default", "field", "implements", "jboolean", "jbyte", "jchar", "jdouble", "jfloat", "jint", "jlong", "jshort", "launch",
+    "peers", "same", "set_field", "to_list", "to_python", "wait_for",
 ]  # fmt: skip
 
 

@@ -18,10 +18,11 @@ from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .answers import names_in, parsing
 from .classes import ClassTable, JavaClass, find_class_object, python_name
 from .directory import settings_of
-from .exceptions import ErrorMaker
+from .exceptions import ErrorMaker, TooOld
 from .names import source_name
 from .objects import Wrapper
 from .pieces import Pieces
+from .rows import new_rows
 from .tables import Table, read_table
 
 STOP_SECONDS = 10.0
@@ -113,6 +114,12 @@ class Java(ModuleType):
         columns: names of columns or paths in the elements, such as "address.city"; None: all. rows: at most so many.
         progress: shows a bar if tqdm is installed."""
         return read_table(self, source, columns, rows, progress)
+
+    def rows(self, source: Any, target: Any = "java.util.List", of: str | None = None) -> Any:
+        """Sends the rows of a Table, a DataFrame, an Arrow table, or an iterable of tuples to a new Collection of the class
+        `target`, or to the object `target`: a Collection, or a PreparedStatement, which executes them. Returns the
+        object. of: what a row becomes in a Collection: "java.util.List", "java.util.Map", or None: an Object[]."""
+        return new_rows(self, source, target if isinstance(target, Object) else class_name(target), of)
 
     def class_object(self, name: str) -> Any:
         """Returns the java.lang.Class of that name."""
@@ -222,7 +229,7 @@ class Java(ModuleType):
             with parsing("the name of the session"):
                 connection.session = name
             self._pieces.learn()
-        except AttributeError as error:
+        except (AttributeError, TooOld) as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
         try:

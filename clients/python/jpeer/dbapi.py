@@ -19,6 +19,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import Any
 
@@ -65,6 +66,7 @@ from .dbapi_types import (
     type_of,
 )
 from .exceptions import JavaException, PeerError
+from .rows import Part, RowSender
 from .tables import PAGE, Chunk, Table, read_table
 
 __all__ = [
@@ -90,6 +92,7 @@ BATCH_ROWS = 10_000  # rows of executemany in one batch of JDBC
 SUCCESS_NO_INFO = -2
 ISOLATION_LEVELS = {"READ UNCOMMITTED": 1, "READ COMMITTED": 2, "REPEATABLE READ": 4, "SERIALIZABLE": 8}
 INSERTS = ("INSERT", "REPLACE", "MERGE")
+SCHEMA_CHANGES = ("CREATE", "ALTER", "DROP")
 DESCRIBED = ("getColumnLabel", "getColumnType", "getColumnTypeName", "getColumnDisplaySize", "getPrecision", "getScale", "isNullable")
 NEEDED = 3  # of these; a driver may lack the others
 NULLABLE = {0: False, 1: True}
@@ -268,6 +271,7 @@ class Connection:
         self._lock = threading.RLock()
         self._unused: deque[Any] = deque()  # statements that no cursor needs any more
         self._jdbc = jdbc
+        self._has_changed_schema = False  # in this transaction
         self.fetch_size = fetch_size
         self.converters: dict[int | str, Callable[[Any], Any]] = dict(converters or {})
         metadata = self._native.call(CONNECTION, "getMetaData", jdbc)
@@ -322,6 +326,17 @@ class Connection:
         while self._unused:
             self._native.call(STATEMENT, "close", self._unused.popleft())
 
+    def _note_change(self) -> None:
+        """Executes what the database needs after a change of the schema, which a rollback reverts."""
+        text = self._product.after_changes
+        if text is not None:
+            self._has_changed_schema = True
+            steps: list[tuple[Any, ...]] = [
+                ("call", CONNECTION, "createStatement", self._jdbc, ()), ("call", STATEMENT, "execute", Result(0), (text,)),
+                ("call", STATEMENT, "close", Result(0), ()),
+            ]  # fmt: skip
+            self._native.batch(steps)
+
     @property
     def autocommit(self) -> bool:
         """Whether each statement is a transaction of its own. A change commits the open transaction."""
@@ -353,12 +368,18 @@ class Connection:
         self._check_open()
         if not self._autocommit:
             self._call("commit")
+        self._has_changed_schema = False
 
     def rollback(self) -> None:
         """Rolls the transaction back. With autocommit there is nothing to roll back."""
         self._check_open()
         if not self._autocommit:
-            self._call("rollback")
+            with self._lock:
+                self._call("rollback")
+                if self._has_changed_schema:
+                    with translating:
+                        self._note_change()
+        self._has_changed_schema = False
 
     def cursor(self) -> "Cursor":
         """Returns a new cursor."""
@@ -520,8 +541,8 @@ class Cursor:
         self._connection = connection
         self._native = connection._native
         self._plain: Any = None  # a Statement
-        self._prepared: Any = None  # a PreparedStatement, for the text in _sql
-        self._sql: str | None = None
+        self._prepared: Any = None  # a PreparedStatement for _sql
+        self._sql: tuple[str, bool] | None = None  # and whether it was prepared for generated keys
         self._current: Any = None  # the statement that was executed last
         self._rows: _Rows | None = None
         self._sizes: Sequence[Any] = ()
@@ -562,41 +583,86 @@ class Cursor:
                 self._execute_text(checked_text(_checked_operation(operation)))
             else:
                 setters = self._setters(parameters)
-                statement = self._prepare(operation)
+                statement = self._prepare(operation, self._asks_for_keys(operation))
                 self._check_count(len(setters))
-                steps = [*_set(PREPARED, statement, setters), ("call", PREPARED, "execute", statement, ())]
+                steps = [*_set(statement, setters), ("call", PREPARED, "execute", statement, ())]
                 try:
                     self._run(steps, statement)
                 except JavaException:
                     self._explain(statement, len(setters))
                     raise
-            if self._rows is None and not self._connection._product.counts(_first_word(operation)):
+            word = _first_word(operation)
+            if self._rows is None and not self._connection._product.counts(word):
                 self.rowcount = -1
+            if word in SCHEMA_CHANGES:
+                self._connection._note_change()
             self._read_keys(operation)
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Iterable[Parameters]) -> "Cursor":
-        """Executes a statement once for each list of parameters, in batches of the driver. rowcount is the sum; -1 if the
-        driver does not tell it."""
+        """Executes a statement once for each list of parameters, or row of a Table, in batches of the driver. rowcount is
+        the sum; -1 if the driver does not tell it."""
         with self._use():
             self._reset()
             _checked_operation(operation)
             counts: list[int] = []
-            rows: list[list[Setter]] = []
+            rows = iter(seq_of_parameters)
+            first = 0
             try:
-                for number, parameters in enumerate(seq_of_parameters):
-                    rows.append(self._setters(parameters, f"row {number}: "))
-                    if len(rows) == BATCH_ROWS:
-                        counts += self._execute_batch(self._prepare(operation), rows)
-                        rows = []
-                if rows:
-                    counts += self._execute_batch(self._prepare(operation), rows)
+                while page := list(islice(rows, BATCH_ROWS)):
+                    counts += self._execute_page(operation, page, first)
+                    first += len(page)
             except BaseException:
                 self._forget_prepared()  # which may hold rows that were not executed
                 raise
             self.rowcount = -1 if SUCCESS_NO_INFO in counts else sum(counts)
             self._sizes = ()
         return self
+
+    def _execute_page(self, operation: str, page: list[Parameters], first: int) -> list[int]:
+        """Executes a batch. Returns the update count of each row."""
+        width = len(page[0]) if isinstance(page[0], (list, tuple)) else -1
+        setters: list[list[Setter]] = []
+        parts: list[Part] = []
+        if width > 0 and not self._sizes and all(isinstance(row, (list, tuple)) and len(row) == width for row in page):
+            parts = self._parts(page, first)
+        if len(parts) != width:
+            setters = [self._setters(row, f"row {first + number}: ") for number, row in enumerate(page)]
+            width = len(setters[0])
+            other = next((number for number, row in enumerate(setters) if len(row) != width), None)
+            if other is not None:
+                raise ProgrammingError(f"row {first + other} has {len(setters[other])} parameters, and row {first} has {width}")
+        statement = self._current = self._prepare(operation, False)
+        self._check_count(width)
+        try:
+            if setters:
+                return self._execute_setters(statement, setters)
+            sender = RowSender(self._connection._java, statement)
+            counts: list[int] = []
+            for part in sender.send([([None] * width, len(page), parts)], first):
+                counts.extend(memoryview(part).cast("i"))
+            return counts
+        except JavaException:
+            self._explain(statement, width)
+            raise
+
+    def _parts(self, page: list[Parameters], first: int) -> list[Part]:
+        """Returns the columns of the parameters, up to the first that needs setters."""
+        parts: list[Part] = []
+        for column in zip(*page, strict=True):
+            try:
+                part = self._connection._product.part(column)
+            except (Error, ValueError, OverflowError, TypeError):
+                return parts  # the setters name the value
+            if part is None:
+                return parts
+            parts.append(part)
+        return parts
+
+    def _execute_setters(self, statement: Any, rows: Sequence[Sequence[Setter]]) -> list[int]:
+        add = ("call", PREPARED, "addBatch", statement, ())
+        self._send([step for setters in rows for step in (*_set(statement, setters), add)])
+        return [int(each) for each in self._native.call(STATEMENT, "executeBatch", statement)]
 
     def callproc(self, procname: str, parameters: Parameters = ()) -> list[Any]:
         """Calls a procedure. Returns the parameters, with the results of those that are an Out. Rows are fetched as after
@@ -611,7 +677,7 @@ class Cursor:
             self._prepared, self._sql = self._native.call(CONNECTION, "prepareCall", self._connection._jdbc, (text,)), None
             statement = self._prepared
             steps = [
-                step for index, step in enumerate(_set(CALLABLE, statement, setters), 1)
+                step for index, step in enumerate(_set(statement, setters), 1)
                 if index not in outputs or not isinstance(given[index - 1], Out)
             ]  # fmt: skip
             steps += [("call", CALLABLE, "registerOutParameter", statement, item) for item in outputs.items()]
@@ -657,18 +723,18 @@ class Cursor:
         self._run([("call", STATEMENT, "execute", self._plain, (text, *keys))], self._plain)
 
     def _asks_for_keys(self, text: str) -> bool:
-        return self._connection._gives_keys and _first_word(text) in INSERTS
+        return self._connection._gives_keys and _first_word(_checked_operation(text)) in INSERTS
 
-    def _prepare(self, operation: str) -> Any:
+    def _prepare(self, operation: str, asks_for_keys: bool) -> Any:
         """Returns the PreparedStatement for the text, which is kept for the next execution of the same text."""
-        if self._prepared is not None and self._sql == operation:
+        if self._prepared is not None and self._sql == (operation, asks_for_keys):
             self._native.call(PREPARED, "clearParameters", self._prepared)
             return self._prepared
         text = checked_text(_checked_operation(operation))
         self._forget_prepared()
-        keys = (RETURN_GENERATED_KEYS,) if self._asks_for_keys(text) else ()
+        keys = (RETURN_GENERATED_KEYS,) if asks_for_keys else ()
         self._prepared = self._native.call(CONNECTION, "prepareStatement", self._connection._jdbc, (text, *keys))
-        self._sql = operation
+        self._sql = operation, asks_for_keys
         return self._prepared
 
     def _check_count(self, count: int) -> None:
@@ -739,14 +805,6 @@ class Cursor:
                 made += self._native.batch(part)
                 part = []
         return made + (self._native.batch(part) if part else [])
-
-    def _execute_batch(self, statement: Any, rows: Sequence[Sequence[Setter]]) -> list[int]:
-        """Executes a batch. Returns the update count of each row."""
-        self._current = statement
-        add = ("call", PREPARED, "addBatch", statement, ())
-        steps = [step for setters in rows for step in (*_set(PREPARED, statement, setters), add)]
-        self._send(steps)
-        return [int(each) for each in self._native.call(STATEMENT, "executeBatch", statement)]
 
     def _accept(self, results: Any, count: int) -> None:
         if results is None:
@@ -999,7 +1057,7 @@ def _first_word(text: str) -> str:
     return match[1].upper() if match else ""
 
 
-def _set(type: str, statement: Any, setters: Sequence[Setter]) -> list[tuple[Any, ...]]:
+def _set(statement: Any, setters: Sequence[Setter]) -> list[tuple[Any, ...]]:
     return [("call", PREPARED, name, statement, (index, *arguments)) for index, (name, arguments) in enumerate(setters, 1)]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from ._native import Array, Connection, Object, Typed
 from .dbapi_errors import DataError, InterfaceError, ProgrammingError
 from .pages import to_list
+from .rows import Part, list_part
 from .sequences import to_python
 from .tables import Chunk
 from .times import UUID, BigDecimal, DateTime
@@ -202,11 +203,21 @@ def is_missing(value: Any) -> bool:
     return kind.__module__ == "numpy" and kind.__name__ in ("datetime64", "timedelta64") and bool(value != value)
 
 
+# A column of values of one of these types is sent as it is. Others are converted value by value.
+PLAIN = {bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.datetime, datetime.time}
+
+
+class _Special:
+    """A parameter that needs a setter of its own."""
+
+
 class Product:
     """A database, by the name that its driver gives. This class is for all databases that need no way of their own."""
 
     gives_keys = True  # whether an INSERT asks for the keys that it generates
     keys_change = False  # whether another INSERT of the connection changes them
+    after_changes: str | None = None  # a statement to execute after a change of the schema
+    plain = PLAIN
     checks_count = False  # whether the driver takes null for a parameter that is missing
 
     def __init__(self, name: str, connection: Connection, jdbc: Any) -> None:
@@ -223,6 +234,31 @@ class Product:
             if make is not None:
                 return make(self, value)
         return self._other(value)
+
+    def part(self, values: Sequence[Any]) -> Part | None:
+        """Returns a column of parameters for jpeer.rows; None: the values need their setters."""
+        kinds = set(map(type, values)) - {type(None)}
+        if len(kinds) > 1 or not kinds <= self.plain:
+            values = [None if value is None else self._plain_parameter(value) for value in values]
+            kinds = set(map(type, values)) - {type(None)}
+        if _Special in kinds or len(kinds) > 1 and not kinds <= {int, bool, str}:
+            return None
+        if decimal.Decimal in kinds and not all(each is None or each.is_finite() for each in values):
+            return None
+        if len(kinds) > 1 or not kinds <= PLAIN:
+            return Part("object", len(values), list(values))
+        made = list_part(values)
+        has_zone = datetime.time in kinds and any(each is not None and each.tzinfo is not None for each in values)
+        return made if made.type != "object" or not kinds or has_zone else None
+
+    def _plain_parameter(self, value: Any) -> Any:
+        """Returns the parameter that the setter for the value gets, if the setter follows from the parameter's type."""
+        name, arguments = self.setter(value)
+        if name == "setNull":
+            return None
+        if name == "setBigDecimal":
+            return decimal.Decimal(arguments[0].value)
+        return _Special() if len(arguments) > 1 else arguments[0]
 
     def _moment(self, value: datetime.datetime) -> Setter:
         return _object(value if value.tzinfo is None else Typed("java.time.OffsetDateTime", text_as("java.time.OffsetDateTime", value)))
@@ -290,6 +326,7 @@ class SQLite(Product):
     """SQLite has neither times nor decimals. They are texts, as Python's sqlite3 writes them."""
 
     keys_change = True
+    plain = PLAIN - {datetime.date, datetime.datetime, datetime.time}
     checks_count = True
 
     def counts(self, word: str) -> bool:
@@ -317,6 +354,8 @@ class SQLite(Product):
 class PostgreSQL(Product):
     """PostgreSQL's driver has no interval for a Duration, and needs the type of an array's elements."""
 
+    # Statements that the server has prepared fail if a table has other columns now; the driver then prepares them again.
+    after_changes = "DEALLOCATE ALL"
     gives_keys = False  # RETURNING * needs the right to read the table, and reads all columns
 
     def _duration(self, value: datetime.timedelta) -> Setter:

@@ -102,6 +102,15 @@ PyObject *check_answer_shape(PyObject *value)
   return NULL;
 }
 
+/* 0: done. */
+static int set_reason(PyObject *data, const char *reason)
+{
+  PyObject *text = PyUnicode_FromString(reason);
+  int failed = text == NULL ? -1 : PyDict_SetItemString(data, "reason", text);
+  Py_XDECREF(text);
+  return failed;
+}
+
 static PyObject *raise_remote(struct py_connection *connection, const struct jp_answer *answer)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
@@ -111,9 +120,13 @@ static PyObject *raise_remote(struct py_connection *connection, const struct jp_
     tuple = throwable_tuple(answer, handle);
   else if (handle != NULL)
     tuple = handle; /* None */
-  PyObject *message =
-      text_or_none(throwable->message != NULL ? throwable->message : jp_answer_error_message(answer));
+  const char *lack = jp_answer_lack(answer);
+  PyObject *message = text_or_none(lack != NULL                 ? lack
+                                   : throwable->message != NULL ? throwable->message
+                                                                : jp_answer_error_message(answer));
   PyObject *data = tuple == NULL || message == NULL ? NULL : from_json(jp_answer_json(answer));
+  if (data != NULL && lack != NULL && set_reason(data, "lack") != 0)
+    Py_CLEAR(data);
   PyObject *raised = NULL;
   if (data != NULL)
     raised = PyObject_CallFunction(connection->make_error, "OiOOO", connection, jp_answer_error_code(answer),

@@ -403,6 +403,8 @@ PyObject *from_java_page(struct py_connection *connection, struct jp_answer *ans
 /* jpeer.columns: (rows, done, handle or None, columns). A column is a dict of its members; texts in base64 are
  * bytearrays, and a list of objects has their Python values. */
 PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
+/* jpeer.rows: the update counts as a bytearray of int32, or None. */
+PyObject *from_java_counts(struct jp_answer *answer);
 /* True: converting a result or page needs a request to the peer, because a class is not known, or because
  * Python reads its objects. Only the first element of a page is checked. */
 bool from_java_needs_peer(struct py_connection *connection, enum jp_operation operation,

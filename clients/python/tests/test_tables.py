@@ -1,11 +1,15 @@
 """java.table: rows of Java as columns, and what other libraries make of them."""
 
+import collections
 import datetime
 import decimal
+import itertools
 import subprocess
 import unittest
+import uuid
 
 import jpeer
+from jpeer.rows import send_rows
 from jpeer.tables import Chunk
 from support import FIXTURES, ROOT, launch, run_threads
 
@@ -113,6 +117,85 @@ class Rows(unittest.TestCase):
         run_threads(act, range(4))
         taken.append([age for age, in java.table(rows)])
         self.assertEqual(sorted(age for part in taken for age in part), list(range(1, 100_000)))
+
+
+class Back(unittest.TestCase):
+    """java.rows: from Python to Java."""
+
+    def shown(self, source, **given):
+        return tables.show(java.rows(source, **given))
+
+    def test_values_have_the_java_types_of_their_columns(self):
+        utc, moment = datetime.UTC, datetime.datetime(2024, 2, 29, 12, 30, 0, 1)
+        row = (1, 3_000_000_000, 0.5, True, "a€", b"\1", decimal.Decimal("-1.50"), datetime.date(1969, 12, 31), datetime.time(0, 0, 1),
+               moment, moment.replace(tzinfo=utc), uuid.UUID(int=5), 2**70)
+        self.assertEqual(self.shown([row, (None,) * 13]),
+                         "[1, 3000000000, 0.5, true, a€, [1], -1.50, 1969-12-31, 00:00:01, 2024-02-29T12:30:00.000001, 2024-02-29T12:30:00.000001Z,"
+                         " 00000000-0000-0000-0000-000000000005, 1180591620717411303424];[" + ", ".join(["null"] * 13) + "];")
+        batch = tables.Batch(None, 0)
+        self.assertEqual(send_rows(java, batch.statement(), [row, (None,) * 13]), [1, 2])
+        self.assertIn("setObject 11 2024-02-29T12:30:00.000001Z:OffsetDateTime, setObject 12 00000000-0000-0000-0000-000000000005:UUID", str(batch.log))
+        self.assertIn("setNull 11 2014, setNull 12 0, setNull 13 0, addBatch, executeBatch]", str(batch.log))
+
+    def test_columns_of_several_types(self):
+        self.assertEqual(self.shown([(1, 1), (0.5, "x"), (2, None)]), "[1.0, 1];[0.5, x];[2.0, null];")
+        self.assertEqual(self.shown([(2**53 + 1,), (0.5,)]), "[9007199254740993];[0.5];")
+        self.assertEqual(self.shown([("a\ud800",), ("b",)]), "[a\ud800];[b];")
+        self.assertEqual(self.shown([(datetime.datetime(9999, 1, 1),), (java.java.time.LocalDateTime.of(2024, 1, 1, 0, 0, 0, 7),)]),
+                         "[9999-01-01T00:00];[2024-01-01T00:00:00.000000007];")
+
+    def test_elements_may_be_lists_or_maps(self):
+        Row = collections.namedtuple("Row", "n t")
+        self.assertEqual(self.shown([Row(1, "a")], of="java.util.Map"), "{n=1, t=a};")
+        self.assertEqual(self.shown([[1, "a"]], of="java.util.List", target="java.util.LinkedList"), "[1, a];")
+        self.assertEqual(self.shown([[], []]), "[];[];")
+
+    def test_a_table_goes_back(self):
+        table = java.table(tables.every())
+        self.assertEqual(list(java.table(java.rows(table)))[:2], list(table)[:2])
+        many = java.table(tables.people(100_000), columns=["name", "age"])
+        self.assertEqual(list(java.table(java.rows(many))), list(many))
+
+    def test_rows_and_values_beyond_one_message(self):
+        def rows():
+            for i in range(3000):
+                yield i, "x" * (20_000_000 if i == 2000 else 1000), i % 2 == 0, None if i % 3 else b"b" * 10_000
+
+        sent = java.rows(rows())
+        self.assertEqual([(n, len(t), flag, b and len(b)) for n, t, flag, b in java.table(sent)],
+                         [(n, len(t), flag, b and len(b)) for n, t, flag, b in rows()])
+
+    def test_an_endless_iterable_is_sent_until_java_refuses(self):
+        with self.assertRaisesRegex(jpeer.JavaException, r"row 70000 \(.* rows were added\): full") as raised:
+            java.rows(((i,) for i in itertools.count()), tables.fullAt(70_000))
+        self.assertRegex(raised.exception.__notes__[0], r"the first \d+ rows were sent before")
+
+    def test_errors_name_the_row(self):
+        statement = tables.Batch("setString", 1).statement()
+        with self.assertRaisesRegex(java.java.sql.SQLException, "row 1, column 1: setString fails"):
+            send_rows(java, statement, [(1, "a"), (2, "b")])
+        with self.assertRaises(java.java.sql.BatchUpdateException) as raised:
+            send_rows(java, tables.Batch("executeBatch", 0).statement(), [(1,)])
+        self.assertEqual(list(raised.exception.getUpdateCounts()), [1, -3, -2, -3])
+        for bad, message in (([(1,), (1, 2)], "row 1 has 2 values, and the first has 1"), ([(1,), 2], "row 1 is no tuple or list of values, but int"),
+                             (["ab"], "row 0 is no tuple or list of values, but str"), ([(decimal.Decimal("NaN"),)], "row 0, column 0: 'NaN' is no decimal")):
+            with self.subTest(bad=bad), self.assertRaisesRegex((TypeError, ValueError, jpeer.PeerError), message):
+                java.rows(bad)
+        with self.assertRaisesRegex(jpeer.PeerError, "is no PreparedStatement and no Collection"):
+            java.rows([(1,)], java.java.lang.Object())
+
+    def test_another_thread_closes_the_statement(self):
+        batch = tables.Batch(None, 0)
+        statement = batch.statement()
+
+        def act(is_sender):
+            if is_sender:
+                with self.assertRaisesRegex(java.java.sql.SQLException, "closed"):
+                    send_rows(java, statement, ((i,) for i in itertools.count()))
+            else:
+                batch.close()
+
+        run_threads(act, [True, False])
 
 
 class Malformed(unittest.TestCase):

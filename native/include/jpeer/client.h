@@ -125,6 +125,9 @@ struct jp_throwable {
  * binary reply has no code: the library derives the code from the throwable's type; it is -32000 for most
  * types. For other answers 0, "" and a throwable without a type. */
 JP_API int jp_answer_error_code(const struct jp_answer *answer);
+/* "the peer 0.9.0 has no types; upgrade it": the peer is older than this library, and has refused what it does not know
+ * (docs/compatibility.md). NULL: the answer is no such error. */
+JP_API const char *jp_answer_lack(const struct jp_answer *answer);
 JP_API const char *jp_answer_error_message(const struct jp_answer *answer);
 /* Never NULL. */
 JP_API const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer);
@@ -272,9 +275,13 @@ struct jp_peer_limits {
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The version of the peer, which the library learns with jp_client_learn_limits, with jp_client_config.process or when the peer
+ * lacks something: "0.9.0"; "" before. NUL-terminated; valid until the client is closed. */
+JP_API const char *jp_client_peer_version(struct jp_client *client);
 /*
  * Gets the peer's limits: from then on a longer request fails with JP_CLIENT_TOO_LONG and is not sent. Fails
- * as jp_client_call.
+ * as jp_client_call, and with JP_CLIENT_UNSUPPORTED if the peer is of a later version that no longer serves this
+ * library.
  */
 JP_API enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,
                                                     struct jp_peer_limits *limits,

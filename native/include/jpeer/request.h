@@ -330,8 +330,9 @@ enum jp_operation {
   /* jpeer.assemble: the argument is a piece of `instance`, or the first piece of a new object; the argument
    * has a type */
   JP_ASSEMBLE,
-  JP_METHOD, /* any other method of JSON-RPC: a member by its own name, rpc.discover */
-  JP_COLUMNS /* jpeer.columns; `params` may have the JSON array of the columns */
+  JP_METHOD,  /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+  JP_COLUMNS, /* jpeer.columns; `params` may have the JSON array of the columns */
+  JP_ROWS     /* jpeer.rows: `max` is the number of rows, and each argument a column */
 };
 
 /* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */
@@ -528,6 +529,20 @@ static inline struct jp_request jp_build_columns(struct jp_argument instance, in
   made.from = from;
   made.max = max;
   made.params = columns;
+  return made;
+}
+
+/* Adds rows to a Collection, or executes them as a batch of a PreparedStatement (docs/tables.md). A column is a
+ * jp_map of its members: name, type, unit (texts), scale (an integer), data, offsets, valid (arrays; the data of
+ * objects is a list). The answer is JSON: {"rows": N, "counts": base64}. */
+static inline struct jp_request jp_build_rows(struct jp_argument instance, int64_t rows,
+                                              const struct jp_argument *columns, size_t count)
+{
+  struct jp_request made = jp_make_request(JP_ROWS, NULL, NULL);
+  made.instance = instance;
+  made.max = rows;
+  made.args = columns;
+  made.arg_count = count;
   return made;
 }
 

@@ -12,7 +12,8 @@ import time
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+from support import ROOT
+
 H2 = "com.h2database:h2:2.3.232"
 SQLITE = ("org.xerial:sqlite-jdbc:3.46.1.3", "org.slf4j:slf4j-api:1.7.36")
 POSTGRESQL = "org.postgresql:postgresql:42.7.4"

@@ -67,6 +67,7 @@ UNIT_TEST(keys_are_written_and_read)
               {TEXT("/pal/peers/by-name/a b"), DIRECTORY_KEY_NAME},
               {TEXT("/pal/services/s/" UUID_TEXT), DIRECTORY_KEY_SERVICE},
               {TEXT("/pal/peers/by-name/"), DIRECTORY_KEY_OTHER},
+              {TEXT("/pal/peers/by-name/a\0"), DIRECTORY_KEY_OTHER},
               {TEXT("/pal/peers/by-name/a/b"), DIRECTORY_KEY_OTHER},
               {TEXT("/pal/peers/" UUID_TEXT "/other"), DIRECTORY_KEY_OTHER},
               {TEXT("/pal/peers/" UUID_TEXT "/info/x"), DIRECTORY_KEY_OTHER},
