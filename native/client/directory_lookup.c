@@ -20,8 +20,9 @@ enum jp_client_status directory_fail(struct jp_client_error *error, const struct
   };
   enum jp_client_status status =
       (size_t)why->status < sizeof statuses / sizeof statuses[0] ? statuses[why->status] : JP_CLIENT_OK;
-  return client_fail(error, status == JP_CLIENT_OK ? JP_CLIENT_REFUSED : status, "the directory: %s",
-                     why->text);
+  const bool has_subject = text_starts_with(text_of(why->text), TEXT("the directory "));
+  return client_fail(error, status == JP_CLIENT_OK ? JP_CLIENT_REFUSED : status, "%s%s",
+                     has_subject ? "" : "the directory: ", why->text);
 }
 
 /* ---- access ---- */
