@@ -343,10 +343,11 @@ class DirectoryTest(unittest.TestCase):
                 peer.kill()
 
     def test_a_peer_that_is_killed_five_times_has_its_name_again(self):
-        options = (*PORTS, "-d", self.etcd.endpoints, "-n", "restarted", "--uuid", UUID, "--dir-ttl", "2")
-        for _ in range(5):
-            with contextlib.closing(Peer(*options, addresses=False)) as peer:
-                self.assertEqual(self.names(), {"restarted": UUID})
+        options = (*PORTS, "-d", self.etcd.endpoints, "-n", "restarted", "--dir-ttl", "2")
+        for number in range(5):  # with a UUID of its own, or the one of the peer before
+            uuid = UUID if number > 2 else f"{number}f81d4fa-7dec-41d0-a765-00a0c91e6bf6"
+            with contextlib.closing(Peer(*options, "--uuid", uuid, addresses=False)) as peer:
+                self.assertEqual(self.names(), {"restarted": uuid})
                 peer.process.kill()
         eventually(lambda: self.etcd.read() == {}, "the entries of a killed peer end with its lease", 10)
 
