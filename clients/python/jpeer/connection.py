@@ -370,7 +370,7 @@ def launch(
     return java._opened(connection, True, pin)
 
 
-def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
+def words_of(words: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
     """Returns a list of words. A single word becomes a list."""
     if isinstance(words, (str, os.PathLike)):
         words = [words]

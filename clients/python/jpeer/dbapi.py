@@ -19,6 +19,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from types import TracebackType
 from typing import Any
@@ -67,7 +68,7 @@ from .dbapi_types import (
 )
 from .exceptions import JavaException, PeerError
 from .rows import Part, RowSender
-from .tables import PAGE, Chunk, Table, read_table
+from .tables import PAGE, Chunk, Table, _needed, read_table
 
 __all__ = [
     "BINARY", "Binary", "BlobReader", "ClobReader", "Connection", "Cursor", "DATETIME", "DataError", "DatabaseError",
@@ -797,7 +798,7 @@ class Cursor:
             arguments = step[4]
             if len(arguments) > 1 and isinstance(arguments[1], (str, bytes)) and len(arguments[1]) > LONG_VALUE:
                 made += self._native.batch(part) if part else []
-                made.append(self._native.call(*step[1:4], arguments))
+                made.append(self._native.call(step[1], step[2], step[3], arguments))
                 part = []
                 continue
             part.append(step)
@@ -845,8 +846,8 @@ class Cursor:
 
     @property
     def lastrowid(self) -> Any:
-        """The key that the last INSERT of execute has generated; of several rows, that of the last one. None: there is
-        none, or it was not asked for (`generated_keys` of connect)."""
+        """The key that the last INSERT of execute has generated; of several rows, the last one that the driver gives.
+        None: there is none, or it was not asked for (`generated_keys` of connect)."""
         if self._has_keys:
             with self._use():
                 self._fetch_keys()
@@ -865,7 +866,8 @@ class Cursor:
         rows = list(read_table(self._connection._java, results, None, None, False))
         self._native.call(RESULT_SET, "close", results)
         if rows and rows[-1]:
-            self._lastrowid = next((each for each in rows[-1] if type(each) is int), rows[-1][0])
+            keys = [int(each) if isinstance(each, Decimal) and each == int(each) else each for each in rows[-1]]
+            self._lastrowid = next((each for each in keys if type(each) is int), keys[0])
 
     def nextset(self) -> bool | None:
         """Goes on to the next rows that the statement gives, over counts of updates between them. None: there are no
@@ -1073,8 +1075,7 @@ def _with_types(setters: list[Setter], sizes: Sequence[Any]) -> list[Setter]:
 
 
 def _as_schema(table: Any, schema: Any) -> Any:
-    import pyarrow
-
+    pyarrow = _needed("pyarrow", "batches()")
     columns = [
         column if column.type == field.type else _as_type(pyarrow, column, field.type)
         for column, field in zip(table.columns, schema, strict=True)

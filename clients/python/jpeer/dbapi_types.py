@@ -14,11 +14,10 @@ from typing import Any
 
 from ._native import Array, Connection, Object, Typed
 from .dbapi_errors import DataError, InterfaceError, ProgrammingError
-from .pages import to_list
 from .rows import Part, list_part
 from .sequences import to_python
 from .tables import Chunk
-from .times import UUID, BigDecimal, DateTime
+from .times import UUID, BigDecimal, DateTime, Duration
 from .values import _iso_text, _numpy_value, text_as
 
 RESULT_SET, ARRAY, CONNECTION = "java.sql.ResultSet", "java.sql.Array", "java.sql.Connection"
@@ -371,6 +370,15 @@ class PostgreSQL(Product):
         return "setArray", (self._connection.call(CONNECTION, "createArrayOf", self._jdbc, array),)
 
 
+class MariaDB(Product):
+    """MariaDB's driver is wrong about a negative Duration with a fraction."""
+
+    def _duration(self, value: datetime.timedelta) -> Setter:
+        seconds, microsecond = divmod(abs(value) // datetime.timedelta(microseconds=1), 10**6)
+        sign = "-" if value < datetime.timedelta(0) else ""
+        return _text(f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}.{microsecond:06}")
+
+
 ELEMENT_TYPES: list[tuple[type, str]] = [
     (bool, "bool"), (int, "int8"), (float, "float8"), (decimal.Decimal, "numeric"), (str, "text"), (bytes, "bytea"),
     (bytearray, "bytea"), (datetime.datetime, "timestamp"), (datetime.date, "date"), (datetime.time, "time"), (uuid.UUID, "uuid"),
@@ -414,7 +422,7 @@ def _null_array(values: Sequence[Any]) -> str:
     return "{" + ",".join(_null_array(each) if isinstance(each, (list, tuple)) else "NULL" for each in values) + "}"
 
 
-PRODUCTS: dict[str, type[Product]] = {"SQLite": SQLite, "PostgreSQL": PostgreSQL}
+PRODUCTS: dict[str, type[Product]] = {"MariaDB": MariaDB, "PostgreSQL": PostgreSQL, "SQLite": SQLite}
 
 
 # ---- values of columns ----
@@ -458,11 +466,13 @@ def plain(value: Any) -> Any:
         return uuid.UUID(int=value.int)  # without the methods of Java
     if isinstance(value, BigDecimal):
         return decimal.Decimal(value)
+    if isinstance(value, Duration) and not value.nanoseconds:
+        return datetime.timedelta(value.days, value.seconds, value.microseconds)
     if not isinstance(value, Object):
         return value
     name = value._java_type
     if isinstance(value, Array):
-        return bytes(value) if name == "byte[]" else to_list(value)
+        return bytes(value) if name == "byte[]" else to_python(value)
     if name == "org.postgresql.util.PGInterval":
         return _interval(value, ("Years", "Months", "Days", "Hours", "Minutes", "WholeSeconds"), "MicroSeconds", 1)
     if name == "org.h2.api.Interval":

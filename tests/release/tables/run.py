@@ -1,4 +1,4 @@
-"""Tests of tables that need libraries and servers: pandas, pyarrow, polars, duckdb, SQLAlchemy, PostgreSQL.
+"""Tests of tables that need libraries and servers: pandas, pyarrow, polars, duckdb, SQLAlchemy, PostgreSQL, MariaDB.
 
 usage: run.py [PATTERN]
 

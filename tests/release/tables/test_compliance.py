@@ -1,5 +1,6 @@
-"""jpeer.dbapi is judged by dbapi-compliance, on three databases."""
+"""jpeer.dbapi is judged by dbapi-compliance, on four databases."""
 
+import datetime
 import tempfile
 import unittest
 from pathlib import Path
@@ -71,6 +72,36 @@ class OnPostgreSQL(Suite):
             self.assertTrue(cursor.nextset())
             self.assertEqual(cursor.fetchall(), [])
             self.assertIsNone(cursor.nextset())
+
+
+class OnMariaDB(Suite):
+    lower_func = None  # it has no procedure of this name
+
+    @classmethod
+    def setUpClass(cls):
+        jars = servers.jars(*servers.MARIADB)
+        server = servers.MariaDB()
+        cls.addClassCleanup(server.close)
+        cls.connect_args = (server.url, "root", "")
+        cls.connect_kw_args = {"jars": jars}
+        cls.kept = cls.driver.connect(*cls.connect_args, **cls.connect_kw_args)
+        cls.addClassCleanup(cls.kept.close)
+
+    def test_nextset(self):
+        """A procedure with two results and parameters that it sets."""
+        dbapi = self.driver
+        with self._connect() as connection, connection.cursor() as cursor:
+            cursor.execute("create procedure two(in a int, inout b int, out c varchar(9)) begin set b = a + b; set c = 'hi'; select 1; select 2, 3; end")
+            self.assertEqual(cursor.callproc("two", [1, dbapi.Out(dbapi.Types.INTEGER, 5), dbapi.Out(dbapi.Types.VARCHAR)]), [1, 6, "hi"])
+            self.assertEqual((cursor.fetchall(), cursor.nextset(), cursor.fetchall(), cursor.nextset()), ([(1,)], True, [(2, 3)], None))
+
+    def test_values(self):
+        with self._connect() as connection, connection.cursor() as cursor:
+            cursor.execute("create temporary table v(id bigint unsigned auto_increment primary key, s varchar(9), u uuid, t time(6), d datetime(6))")
+            row = ("tä😀", None, datetime.timedelta(hours=-30, microseconds=1), datetime.datetime(2024, 3, 31, 2, 30, 0, 5))
+            cursor.execute("insert into v(s, u, t, d) values (?, ?, ?, ?)", row)
+            self.assertEqual(repr(cursor.lastrowid), "1")
+            self.assertEqual(cursor.execute("select * from v").fetchall(), [(1, *row)])
 
 
 del Suite
