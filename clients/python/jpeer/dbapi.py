@@ -1011,8 +1011,8 @@ class Cursor:
 
 
 class _Use:
-    """A context in which a cursor uses JDBC: alone on the connection. Java's exceptions become Errors, and a
-    KeyboardInterrupt cancels the statement."""
+    """A context in which a cursor uses JDBC: alone on the connection. Java's exceptions become Errors. A
+    KeyboardInterrupt, and a timeout of the peer's connection, cancel the statement."""
 
     __slots__ = ("_cursor",)
 
@@ -1031,7 +1031,7 @@ class _Use:
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
         try:
-            if isinstance(error, KeyboardInterrupt):
+            if isinstance(error, (KeyboardInterrupt, TimeoutError)):
                 try:
                     self._cursor.cancel()
                 except Error:

@@ -173,7 +173,7 @@ def checked_text(value: str) -> str:
             value.encode()
         except UnicodeEncodeError as error:
             raise DataError(f"a text with the lone surrogate {value[error.start]!a} has no form in SQL") from None
-    return str(value)
+    return str.__str__(value)  # str(value) is another text for an enum's member
 
 
 def _text(value: str) -> Setter:
