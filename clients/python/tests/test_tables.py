@@ -13,7 +13,7 @@ import uuid
 import jpeer
 from jpeer.rows import send_rows
 from jpeer.tables import Chunk
-from support import FIXTURES, ROOT, launch, run_threads
+from support import FIXTURES, ROOT, AioCase, launch, run_threads
 
 H2 = "com.h2database:h2:2.3.232"
 
@@ -210,6 +210,24 @@ class Back(unittest.TestCase):
 class Stream:
     def __init__(self, table):
         self.__arrow_c_stream__ = table.__arrow_c_stream__
+
+
+class Loop(AioCase):
+    """jpeer.aio."""
+
+    async def test_tables_batches_and_rows(self):
+        table = await self.java.table(await self.java.fixtures.Tables.people(3))
+        self.assertEqual(list(table["age"]), [0, 1, 2])
+        self.assertEqual(await table["address"][1].city(), "c1")
+        stream = await self.java.fixtures.Tables.stream(50_000)
+        parts = [len(part) async for part in self.java.table_batches(stream, ["age"], rows=20_000)]
+        self.assertEqual(parts, [20_000, 20_000, 10_000])
+        made = await self.java.rows([(1, "a")], of="java.util.List")
+        self.assertEqual(await made.toString(), "[[1, a]]")
+        self.assertEqual(await (await self.java.rows(table, made)).size(), 4)
+        async for part in self.java.table_batches(await self.java.fixtures.Tables.stream(50_000), ["age"], rows=10):
+            break
+        self.assertEqual(len(part), 10)
 
 
 class Malformed(unittest.TestCase):
