@@ -67,7 +67,7 @@ from .dbapi_types import (
     type_of,
 )
 from .exceptions import JavaException, PeerError
-from .rows import Part, RowSender
+from .rows import Page, Part, RowSender, pages_of
 from .tables import PAGE, Chunk, Table, _needed, read_table
 
 __all__ = [
@@ -601,24 +601,50 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Iterable[Parameters]) -> "Cursor":
-        """Executes a statement once for each list of parameters, or row of a Table, in batches of the driver. rowcount is
-        the sum; -1 if the driver does not tell it."""
+        """Executes a statement once for each list of parameters, in batches of the driver. A Table, a DataFrame or an Arrow
+        table is a sequence of its rows. rowcount is the sum; -1 if the driver does not tell it."""
         with self._use():
             self._reset()
             _checked_operation(operation)
             counts: list[int] = []
-            rows = iter(seq_of_parameters)
             first = 0
             try:
-                while page := list(islice(rows, BATCH_ROWS)):
-                    counts += self._execute_page(operation, page, first)
-                    first += len(page)
+                if _is_frame(seq_of_parameters) and not self._sizes:
+                    counts = self._execute_frame(operation, seq_of_parameters)
+                else:
+                    rows = iter(seq_of_parameters)
+                    while page := list(islice(rows, BATCH_ROWS)):
+                        counts += self._execute_page(operation, page, first)
+                        first += len(page)
             except BaseException:
                 self._forget_prepared()  # which may hold rows that were not executed
                 raise
             self.rowcount = -1 if SUCCESS_NO_INFO in counts else sum(counts)
             self._sizes = ()
         return self
+
+    def _execute_frame(self, operation: str, source: Any) -> list[int]:
+        """Executes batches of the rows of a DataFrame or an Arrow table, whose columns are sent as they are."""
+        product = self._connection._product
+        statement = self._current = self._prepare(operation, False)
+        sender = RowSender(self._connection._java, statement)
+        width = 0
+
+        def pages() -> Iterator[Page]:
+            nonlocal width
+            for names, rows, parts in pages_of(source, sender.page_rows):
+                width = len(parts)
+                self._check_count(width)
+                for name, part in zip(names, parts, strict=True):
+                    if part.type in product.lacks:
+                        raise NotSupportedError(f"column {name!r}: {product.name} has no {part.type}; give a list of rows")
+                yield names, rows, parts
+
+        try:
+            return [each for part in sender.send(pages()) for each in memoryview(part).cast("i")]
+        except JavaException:
+            self._explain(statement, width)
+            raise
 
     def _execute_page(self, operation: str, page: list[Parameters], first: int) -> list[int]:
         """Executes a batch. Returns the update count of each row."""
@@ -1042,6 +1068,12 @@ class _Use:
 
 
 # ---- helpers ----
+
+
+def _is_frame(source: Any) -> bool:
+    """Returns whether the source has columns for jpeer.rows. A Table is read by its rows, which may need conversions."""
+    is_frame = hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__") or hasattr(source, "iloc")
+    return is_frame and not isinstance(source, Table)
 
 
 def _checked_operation(operation: str) -> str:

@@ -217,6 +217,7 @@ class Product:
     keys_change = False  # whether another INSERT of the connection changes them
     after_changes: str | None = None  # a statement to execute after a change of the schema
     plain = PLAIN
+    lacks: tuple[str, ...] = ()  # types of columns that need a conversion
     checks_count = False  # whether the driver takes null for a parameter that is missing
 
     def __init__(self, name: str, connection: Connection, jdbc: Any) -> None:
@@ -326,6 +327,7 @@ class SQLite(Product):
 
     keys_change = True
     plain = PLAIN - {datetime.date, datetime.datetime, datetime.time}
+    lacks = ("date", "time", "timestamp", "instant")
     checks_count = True
 
     def counts(self, word: str) -> bool:

@@ -13,6 +13,12 @@ static PyObject *version(PyObject *module, PyObject *ignored)
 static PyMethodDef functions[] = {{"version", version, METH_NOARGS, PyDoc_STR("The version of the package.")},
                                   {"_close_all", connection_close_all, METH_NOARGS,
                                    PyDoc_STR("Closes every connection; for the interpreter's end.")},
+                                  {"arrow_stream", arrow_stream, METH_VARARGS, NULL},
+                                  {"arrow_open", arrow_open, METH_VARARGS, NULL},
+                                  {"arrow_read", arrow_read, METH_VARARGS, NULL},
+                                  {"append_bits", arrow_append_bits, METH_VARARGS, NULL},
+                                  {"append_offsets", arrow_append_offsets, METH_VARARGS, NULL},
+                                  {"check_offsets", arrow_check_offsets, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "jpeer._native",

@@ -405,6 +405,12 @@ class Libraries(Case):
         self.assertEqual([each.num_rows for each in batches], [300, 300, 300, 100])
         self.assertEqual(len({each.schema for each in batches}), 1)
         self.assertEqual([each.num_rows for each in self.cursor.execute(f"{sql} limit 0").batches()] or [0], [0])
+        self.cursor.execute("create table copy(id bigint, price numeric(9, 2), name varchar)")
+        for source in (frame, self.cursor.execute(sql).fetch_arrow(), batches[0]):
+            self.assertEqual(self.cursor.executemany("insert into copy values (?, ?, ?)", source).rowcount, len(source))
+        self.assertEqual(self.one("select count(*), sum(price), max(name) from copy"), (2300, Decimal("1046150.00"), "n999"))
+        self.check_error(dbapi.ProgrammingError, "has 2 parameters, and 3 are given", self.cursor.executemany, "insert into copy(id, name)"
+                         " values (?, ?)", frame)
 
 
 if __name__ == "__main__":
