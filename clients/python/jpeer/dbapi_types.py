@@ -323,7 +323,7 @@ class Product:
 
 
 class SQLite(Product):
-    """SQLite has neither times nor decimals. They are texts, as Python's sqlite3 writes them."""
+    """SQLite has neither times nor decimals. They are texts, times as Python's sqlite3 writes them."""
 
     keys_change = True
     plain = PLAIN - {datetime.date, datetime.datetime, datetime.time}
@@ -332,6 +332,12 @@ class SQLite(Product):
 
     def counts(self, word: str) -> bool:
         return word in ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH")  # others have the count of the last change
+
+    def setter(self, value: Any) -> Setter:
+        made = super().setter(value)
+        if made[0] == "setBigDecimal" and not isinstance(value, decimal.Decimal):
+            raise DataError("SQLite has no integers of more than 64 bits")
+        return made
 
     def _moment(self, value: datetime.datetime) -> Setter:
         return _text(_iso_text(value).replace("T", " "))

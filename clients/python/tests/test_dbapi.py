@@ -13,7 +13,6 @@ import time
 import unittest
 import uuid
 
-import jpeer
 from jpeer import dbapi
 from support import FIXTURES, ROOT, await_true, launch, run_threads
 
@@ -338,6 +337,9 @@ class Connections(Case):
         with self.assertRaisesRegex(dbapi.OperationalError, "not found") as raised:
             dbapi.connect("jdbc:h2:mem:none;IFEXISTS=TRUE", java=java)
         self.assertEqual((raised.exception.state, raised.exception.code), ("90146", 90146))
+        self.check_error(dbapi.ProgrammingError, "'x' is no isolation level", lambda: dbapi.connect("jdbc:h2:mem:", java=java, isolation="x"))
+        with self.assertRaisesRegex(TypeError, "java is a connection of jpeer.launch or jpeer.connect, not str"):
+            dbapi.connect("jdbc:h2:mem:", java="java")
         with self.assertRaisesRegex(FileNotFoundError, "nowhere.jar"):
             dbapi.connect("jdbc:h2:mem:", jars=["/nowhere.jar"])
 
