@@ -480,7 +480,7 @@ def plain(value: Any) -> Any:
         return value
     name = value._java_type
     if isinstance(value, Array):
-        return bytes(value) if name == "byte[]" else to_python(value)
+        return bytes(value) if name == "[B" else to_python(value)
     if name == "org.postgresql.util.PGInterval":
         return _interval(value, ("Years", "Months", "Days", "Hours", "Minutes", "WholeSeconds"), "MicroSeconds", 1)
     if name == "org.h2.api.Interval":

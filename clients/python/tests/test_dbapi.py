@@ -129,6 +129,13 @@ class Values(Case):
                          (5, 0.5, True, None))
         self.assertEqual(self.one("select cast(? as int array)", numpy.array([1, 2])), [1, 2])
 
+    def test_long_values(self):
+        text, data = "x" * 20_000_000, b"y" * 20_000_000
+        self.assertTrue(self.one("select ?, ?", text, data) == (text, data))
+        self.cursor.execute("create table long(t varchar(20000000), d varbinary(20000000))")
+        self.cursor.executemany("insert into long values (?, ?)", [[text, data], ["", b""]])
+        self.assertTrue(self.cursor.execute("select * from long order by t desc").fetchall() == [(text, data), ("", b"")])
+
     def test_a_statement_may_have_many_parameters_and_columns(self):
         self.assertEqual(self.one(f"select {', '.join('?' * 10_000)}", *range(10_000)), tuple(range(10_000)))
 

@@ -1,8 +1,10 @@
 """jpeer.dbapi is judged by dbapi-compliance, on four databases."""
 
 import datetime
+import decimal
 import tempfile
 import unittest
+import uuid
 from pathlib import Path
 
 import dbapi20
@@ -51,6 +53,34 @@ class OnSQLite(Suite):
         cls.connect_kw_args = {"jars": servers.jars(*servers.SQLITE)}
         cls.kept = cls.driver.connect(*cls.connect_args, **cls.connect_kw_args)
         cls.addClassCleanup(cls.kept.close)
+
+
+    def test_values(self):
+        """SQLite has no types of columns: the values decide, also where they change."""
+        dbapi = self.driver
+        moment = datetime.datetime(2024, 3, 31, 2, 30, 0, 5)
+        values = [1, 2**40, -2**63, 0.5, "tä😀", b"\0\xff", None, "", b""]
+        texts = [moment, moment.date(), moment.time(), moment.replace(tzinfo=datetime.UTC), decimal.Decimal("0.10"), uuid.UUID(int=1)]
+        stored = ["2024-03-31 02:30:00.000005", "2024-03-31", "02:30:00.000005", "2024-03-31 02:30:00.000005+00:00", "0.10", str(uuid.UUID(int=1))]
+        with self._connect() as connection, connection.cursor() as cursor:
+            cursor.execute("create temporary table v(n integer primary key, x)")
+            cursor.executemany("insert into v(x) values (?)", [[value] for value in values + texts])
+            self.assertEqual(cursor.execute("select x from v order by n").fetchall(), [(value,) for value in values + stored])
+            cursor.execute("insert into v(x) values (?)", [True])
+            self.assertEqual((cursor.lastrowid, cursor.execute("select x from v where n = ?", [16]).fetchone()), (16, (1,)))
+            for execute, given in ((cursor.execute, [2**63]), (cursor.executemany, [[2**63]])):
+                with self.assertRaisesRegex(dbapi.DataError, "SQLite has no integers of more than 64 bits"):
+                    execute("insert into v(x) values (?)", given)
+            cursor.execute("select ?, ?", [1, 2])
+            for given in ([], [1], [1, 2, 3]):
+                with self.assertRaisesRegex(dbapi.ProgrammingError, f"has 2 parameters, and {len(given)} are given"):
+                    cursor.execute("select ?, ?", given)
+            with self.assertRaises(dbapi.IntegrityError):
+                cursor.execute("insert into v values (1, 1)")
+            other = connection.execute("select * from v")
+            other.fetchone()
+            del other  # an open statement would keep the table locked
+            cursor.execute("drop table v")
 
 
 class OnPostgreSQL(Suite):
