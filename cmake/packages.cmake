@@ -8,7 +8,9 @@ pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(ZIP REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
-pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+if(JPEER_TESTS)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
 
 # Makes the tables of value classes.
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
@@ -21,6 +23,11 @@ find_package(Java 17 REQUIRED COMPONENTS Development)
 set(jpeer_short_run -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC)
 set(jpeer_javac ${Java_JAVAC_EXECUTABLE} ${jpeer_short_run} --release 17)
 set(jpeer_jar ${Java_JAR_EXECUTABLE} ${jpeer_short_run})
+# Jars of two builds are equal, where this jar can do that (JDK 17.0.3).
+execute_process(COMMAND ${jpeer_jar} --help OUTPUT_VARIABLE help)
+if(help MATCHES "--date=")
+  list(APPEND jpeer_jar --date=2000-01-01T00:00:00Z)
+endif()
 find_path(JPEER_JNI_DIR jni.h
   HINTS $ENV{JAVA_HOME}/include
   PATHS /usr/lib/jvm/java-17-openjdk-amd64/include /usr/lib/jvm/java-17-openjdk-arm64/include

@@ -37,6 +37,13 @@ if(JPEER_HARDEN AND NOT JPEER_SANITIZE AND NOT JPEER_FUZZ AND NOT JPEER_COVERAGE
   target_link_options(jpeer_hardening INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 target_link_libraries(jpeer_flags INTERFACE jpeer_hardening)
+# In a package nothing tells in which folder it was built (docs/packages.md). The map that fits and comes last counts.
+if(JPEER_PACKAGE)
+  target_compile_options(jpeer_hardening INTERFACE
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
+  set(CMAKE_C_ARCHIVE_CREATE "<CMAKE_AR> qcD <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_C_ARCHIVE_FINISH "<CMAKE_RANLIB> -D <TARGET>")
+endif()
 # What the sources that a call goes through are compiled with beside the others' flags.
 set(jpeer_call_flags "")
 # GCC clears structs of 100 to 500 bytes with a string instruction, which takes longer to begin than such a struct takes

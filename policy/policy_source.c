@@ -168,9 +168,9 @@ enum jp_status policy_watch_start(struct policy_source *source, int64_t interval
   return JP_OK;
 }
 
-void policy_watch_reload(struct policy_watch *watch)
+void policy_watch_reload(struct policy_watch *watch, void (*done)(void))
 {
-  file_watch_reload(watch->watch);
+  file_watch_reload(watch->watch, done);
 }
 
 void policy_watch_stop(struct policy_watch *watch)

@@ -48,8 +48,8 @@ struct policy_watch;
  * a file. JP_NO_MEMORY, JP_IO, JP_LIMIT. */
 enum jp_status policy_watch_start(struct policy_source *source, int64_t interval_ms,
                                   struct policy_watch **watch, struct jp_error *error) JP_MUST_CHECK;
-/* Makes the thread load the file at once, changed or not. Any thread. */
-void policy_watch_reload(struct policy_watch *watch);
+/* As file_watch_reload (base/file_watch.h). */
+void policy_watch_reload(struct policy_watch *watch, void (*done)(void));
 /* Ends the thread and waits for it. NULL is fine. */
 void policy_watch_stop(struct policy_watch *watch);
 

@@ -91,12 +91,13 @@ def on(preset, **more):
 
 
 INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-includes"]], {})
-# Neither the bench nor the installed libraries: without them a quick run needs two thirds of the build.
+# Without the bench and most tests of the installed libraries: a quick run needs two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
-               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger")
+               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger"
+               " native/jsonrpc/all native/client/all")
 # Everything except the bench, because linking it at full optimisation takes a minute and a half. The bench is
 # in the build of dev, and in the step "bench" of tools/test-release.
-RELEASE_BUILD = (FIRST_BUILD + " native/jsonrpc/all native/client/all native/client/messages/all"
+RELEASE_BUILD = (FIRST_BUILD + " native/client/messages/all"
                  " tests/model/all tests/ledger/all tests/integration/all")
 # name, description, preset (and targets) to build first, commands, environment
 FIRST_STEPS = [
@@ -216,12 +217,19 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/shm_kills.py", "--kills", "10000"]], on("release")),
     ("wheel", "the wheel of the Python package in a Debian 12 with Python and a Java runtime alone, as root", None,
      [[PYTHON, "tests/release/wheel.py", "--bare-root"]], {}),
+    ("packages", "the .deb packages and the archive in a bare Debian 12 (the archive in a 13, too), and lintian, as root", None,
+     [[PYTHON, "tests/release/packages.py"]], {}),
+    ("reproducible", "two builds of the last commit in two folders have the same bytes", None,
+     [[PYTHON, "tests/release/reproducible.py"]], {}),
     ("python-asan", "the Python package's own tests under ASan and UBSan", "dev",
      [["sh", "-c", f'LD_PRELOAD="$(cc -print-file-name=libasan.so)" exec {PYTHON} -m unittest discover -s clients/python/tests']],
      {"PYTHONPATH": "build/dev/python:clients/python/tests", "PYTHONMALLOC": "malloc",
       "ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0:detect_leaks=0"}),
     ("python-shows", "programs that use real libraries from Python, with the wheel that the step python has built", None,
      [[PYTHON, "tests/release/python/run.py"]], {}),
+    ("directory-kills", "a service of four peers, one of which is killed each second, for two minutes", "release",
+     [[PYTHON, "-m", "unittest", "discover", "-s", "clients/python/tests", "-p", "test_directory.py", "-k", "nothing_runs"]],
+     {"PYTHONPATH": "build/release/python:clients/python/tests", "JPEER_TEST_KILLING_SECONDS": "120"}),
     ("stubs", "stubs of the JDK and of Lucene, read by mypy, with that wheel", None,
      [[PYTHON, "tests/release/python/check_stubs.py"]], {}),
     ("tables", "tables and databases with pandas, pyarrow, polars, duckdb, SQLAlchemy, PostgreSQL and MariaDB, where PyPI is reached",

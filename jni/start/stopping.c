@@ -35,7 +35,7 @@ static struct {
 /* ---- signal handlers ---- */
 
 /* Requests of signals. */
-enum { ASKED_STOP = 1, ASKED_HANGUP = 2 };
+enum { ASKED_STOP = 1, ASKED_HANGUP = 2, ASKED_ABORT = 4 };
 
 static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
 enum { SIGNALS = sizeof numbers / sizeof numbers[0] };
@@ -56,6 +56,15 @@ static atomic_uint asked_for; /* set of ASKED_*; lock-free, so that a handler ma
 /* true while the JVM is being created: sigaction then reports SIG_IGN in place of our handlers */
 static atomic_bool are_hidden;
 
+static void wake_thread(unsigned request)
+{
+  const uint64_t one = 1;
+  atomic_fetch_or(&asked_for, request);
+  /* The write fails only if the counter is full, and then the descriptor is readable anyway. */
+  ssize_t wrote = write(descriptor_to_wake, &one, sizeof one);
+  (void)wrote;
+}
+
 static void wake_reader(int number, siginfo_t *facts, void *unused)
 {
   (void)unused;
@@ -66,12 +75,35 @@ static void wake_reader(int number, siginfo_t *facts, void *unused)
     atomic_store(&first.user, facts->si_code <= 0 ? facts->si_uid : 0);
     atomic_store(&first.number, number);
   }
-  atomic_fetch_or(&asked_for, is_hangup ? ASKED_HANGUP : ASKED_STOP);
-  uint64_t one = 1;
-  /* The write fails only if the counter is full, and then the descriptor is readable anyway. */
-  ssize_t wrote = write(descriptor_to_wake, &one, sizeof one);
-  (void)wrote;
+  wake_thread(is_hangup ? ASKED_HANGUP : ASKED_STOP);
   errno = saved;
+}
+
+/* The signal that aborts the process: HotSpot's own after a crash, or that of a service manager's watchdog. */
+static struct {
+  atomic_bool is_claimed;
+  _Atomic pid_t sender; /* 0: the kernel */
+  _Atomic uid_t user;
+  atomic_bool is_logged;
+} aborting;
+
+/* Waits until the thread that reads the signals has logged why the process ends, but not longer than a second, because
+ * that thread may be the one that is aborted. Then the signal has its usual effect. */
+static void log_abort(int number, siginfo_t *facts, void *unused)
+{
+  enum { WAITS = 100, WAIT_NS = 10000000 };
+  const struct timespec pause = {.tv_nsec = WAIT_NS};
+  (void)unused;
+  if (!atomic_exchange(&aborting.is_claimed, true)) {
+    atomic_store(&aborting.sender, facts->si_code <= 0 ? facts->si_pid : 0);
+    atomic_store(&aborting.user, facts->si_code <= 0 ? facts->si_uid : 0);
+    wake_thread(ASKED_ABORT);
+  }
+  for (int i = 0; i < WAITS && !atomic_load(&aborting.is_logged); i++)
+    nanosleep(&pause, NULL);
+  const struct sigaction usual = {.sa_handler = SIG_DFL};
+  sigaction(number, &usual, NULL);
+  raise(number); /* takes effect when this handler returns */
 }
 
 /*
@@ -111,6 +143,15 @@ static void set_handlers(void)
   }
 }
 
+/* An application that handles the signal itself replaces this handler. */
+static void catch_abort(void)
+{
+  const struct sigaction action = {.sa_sigaction = log_abort, .sa_flags = SA_ONSTACK | SA_SIGINFO};
+  struct sigaction found;
+  if (sigaction(SIGABRT, NULL, &found) == 0 && found.sa_handler == SIG_DFL)
+    sigaction(SIGABRT, &action, NULL);
+}
+
 enum jp_status jvm_signals_catch(bool own_hangup, int *descriptor, struct jp_error *error)
 {
   *descriptor = eventfd(0, EFD_CLOEXEC);
@@ -124,6 +165,7 @@ enum jp_status jvm_signals_catch(bool own_hangup, int *descriptor, struct jp_err
   }
   atomic_store(&are_hidden, true);
   set_handlers();
+  catch_abort();
   return JP_OK;
 }
 
@@ -451,6 +493,23 @@ void jvm_stopping_log_cause(struct jvm_thread *thread)
   free_references(&report, count, threads);
 }
 
+static void log_aborting(void)
+{
+  const pid_t sender = atomic_load(&aborting.sender);
+  if (sender == getpid())
+    log_error("the peer ends: the JVM or native code has crashed (SIGABRT); HotSpot's report is in "
+              "hs_err_pid%d.log, "
+              "or where it has said",
+              (int)sender);
+  else if (sender != 0)
+    log_error("the peer ends: SIGABRT from process %d of user %u, as a service manager's watchdog sends it",
+              (int)sender, (unsigned)atomic_load(&aborting.user));
+  else
+    log_error("the peer ends: SIGABRT");
+  log_finish(STEP_MS);
+  atomic_store(&aborting.is_logged, true);
+}
+
 /* ---- the thread that reads the signals ---- */
 
 /* Waits for a signal that asks to stop, and handles the hang-ups before it. False: signals can no longer be
@@ -464,6 +523,8 @@ static bool await_stop(void)
         return false;
     }
     unsigned asked = atomic_exchange(&asked_for, 0);
+    if ((asked & ASKED_ABORT) != 0)
+      log_aborting();
     if ((asked & ASKED_HANGUP) != 0)
       stopping.config.hangup();
     if ((asked & ASKED_STOP) != 0)
@@ -473,7 +534,11 @@ static bool await_stop(void)
 
 static void *watch_signals(void *unused)
 {
+  sigset_t abort_alone;
   (void)unused;
+  sigemptyset(&abort_alone);
+  sigaddset(&abort_alone, SIGABRT);
+  pthread_sigmask(SIG_BLOCK, &abort_alone, NULL); /* the handler waits for this thread */
   if (!await_stop())
     return NULL;
   stopping.began_ms = clock_now_ms();

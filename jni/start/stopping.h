@@ -25,7 +25,8 @@ struct jvm_thread;
 
 /* Sets a handler that makes the eventfd *descriptor readable, and hides the handler from HotSpot until one of
  * the next two calls. The descriptor is never closed. own_hangup: HUP does not ask to stop, and is caught
- * even if it was ignored. JP_IO. */
+ * even if it was ignored. JP_IO. Also catches ABRT
+ * unless it is ignored or handled: a line in the log says who has sent it, and it ends the process as usual. */
 enum jp_status jvm_signals_catch(bool own_hangup, int *descriptor, struct jp_error *error) JP_MUST_CHECK;
 /* Call it after the JVM was created. Sets the handlers again, in place of handlers that agents have set, and
  * no longer hides them. */

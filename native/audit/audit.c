@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/followed_file.h"
 #include "base/log.h"
+#include "base/number_format.h"
 #include "json/writer.h"
 
 #include <errno.h>
@@ -174,68 +175,62 @@ void audit_set_reopened(void (*reopened)(void))
 
 /* ---- lines ---- */
 
-/* Appends ,"time":"2026-01-31T12:00:00.123456Z","event":" to the line. now_ns: clock_now_ns. A thread reads the clock of the
- * day, and formats a second, now and then only. */
-static void append_time(struct buffer *line, int64_t now_ns)
+/* The offset of the clock of the day, which a thread reads now and then only, and the text of the last second. */
+static _Thread_local struct {
+  int64_t read_ns; /* when the offset was read; 0: not yet */
+  int64_t offset_ns;
+  int64_t second;
+  char text[sizeof ",\"time\":\"2026-01-31T12:00:00."];
+} own_day;
+
+enum { DAY_TEXT = sizeof own_day.text - 1, NS = 1000000000 };
+
+static int64_t find_time_of_day(int64_t now_ns)
 {
-  static const char before[] = ",\"time\":\"";
-  static const char after[] = "Z\",\"event\":\"";
-  enum {
-    BEFORE = sizeof before - 1,
-    SECOND = 20, /* with its point */
-    MICROS = 6,
-    AFTER = sizeof after - 1,
-    NS = 1000000000,
-    READ_AGAIN_NS = NS / 20
-  };
-  static _Thread_local struct {
-    int64_t read_ns;   /* when the offset was read */
-    int64_t offset_ns; /* of the clock of the day */
-    int64_t second;
-    char text[BEFORE + SECOND + 1];
-  } last;
-  struct timespec day;
-  if (last.read_ns == 0 || now_ns - last.read_ns > READ_AGAIN_NS || now_ns < last.read_ns) {
+  enum { READ_AGAIN_NS = NS / 20 };
+  if (own_day.read_ns == 0 || now_ns - own_day.read_ns > READ_AGAIN_NS || now_ns < own_day.read_ns) {
+    struct timespec day;
     clock_gettime(CLOCK_REALTIME, &day);
-    last.read_ns = clock_now_ns();
-    last.offset_ns = (int64_t)day.tv_sec * NS + day.tv_nsec - last.read_ns;
+    own_day.read_ns = clock_now_ns();
+    own_day.offset_ns = (int64_t)day.tv_sec * NS + day.tv_nsec - own_day.read_ns;
   }
-  const int64_t time_ns = now_ns + last.offset_ns;
-  if (time_ns / NS != last.second) {
-    const time_t second = time_ns / NS;
-    struct tm utc;
-    gmtime_r(&second, &utc);
-    memcpy(last.text, before, BEFORE);
-    strftime(last.text + BEFORE, SECOND + 1, "%Y-%m-%dT%H:%M:%S.", &utc);
-    last.second = second;
-  }
-  char *at = buffer_reserve(line, BEFORE + SECOND + MICROS + AFTER);
-  if (at == NULL)
-    return;
-  memcpy(at, last.text, BEFORE + SECOND);
-  at += BEFORE + SECOND;
-  uint32_t micros = (uint32_t)(time_ns % NS / 1000);
-  for (int i = MICROS - 1; i >= 0; i--, micros /= 10)
-    at[i] = (char)('0' + micros % 10);
-  memcpy(at + MICROS, after, AFTER);
-  line->len += BEFORE + SECOND + MICROS + AFTER;
+  return now_ns + own_day.offset_ns;
+}
+
+static void format_second(time_t second)
+{
+  struct tm utc;
+  gmtime_r(&second, &utc);
+  strftime(own_day.text, sizeof own_day.text, ",\"time\":\"%Y-%m-%dT%H:%M:%S.", &utc);
+  own_day.second = second;
 }
 
 /* The number is put before it when the line ends. */
-void audit_line_begin_in(struct buffer *line, const char *event, int64_t now_ns)
+void audit_line_begin_in(struct buffer *line, struct text event, int64_t now_ns)
 {
+  enum { MICROS = 1000000, MICRO_DIGITS = 6 };
+  static const char after[] = "Z\",\"event\":\"";
+  char digits[NUMBER_TEXT_MAX];
   buffer_clear(line);
-  line->failed = false;
-  (void)buffer_reserve(line, LINE_ROOM);
-  append_time(line, now_ns);
-  buffer_append_text(line, text_of(event));
+  char *at = buffer_reserve(line, LINE_ROOM);
+  if (at == NULL)
+    return;
+  const int64_t time_ns = find_time_of_day(now_ns);
+  if (time_ns / NS != own_day.second)
+    format_second(time_ns / NS);
+  (void)number_format_integer(MICROS + time_ns % NS / 1000, digits); /* with the zeros in front */
+  memcpy(at, own_day.text, DAY_TEXT);
+  memcpy(at + DAY_TEXT, digits + 1, MICRO_DIGITS);
+  memcpy(at + DAY_TEXT + MICRO_DIGITS, after, sizeof after - 1);
+  line->len = DAY_TEXT + MICRO_DIGITS + sizeof after - 1;
+  buffer_append_text(line, event);
   buffer_append_char(line, '"');
 }
 
 void audit_line_begin(struct buffer *line, const char *event)
 {
   buffer_init(line);
-  audit_line_begin_in(line, event, clock_now_ns());
+  audit_line_begin_in(line, text_of(event), clock_now_ns());
 }
 
 void audit_line_key(struct buffer *line, const char *key)
@@ -369,25 +364,25 @@ void audit_line_true(struct buffer *line, const char *key)
 /* Under the lock. False: there is no room, because lines cannot be written. */
 static bool queue_line(struct text line)
 {
-  enum { NUMBER_ROOM = 32 };
+  static const char before[] = "{\"seq\":";
+  static const char after[] = "}\n";
+  enum { BEFORE = sizeof before - 1, AFTER = sizeof after - 1 };
   if (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_FAILS &&
       audit.queue.len + line.len > KEPT_MAX)
     return false;
-  const size_t before = audit.queue.len;
-  if (buffer_reserve(&audit.queue, line.len + NUMBER_ROOM) == NULL) {
+  char *const start = buffer_reserve(&audit.queue, BEFORE + NUMBER_TEXT_MAX + line.len + AFTER);
+  if (start == NULL) {
     audit.queue.failed = false; /* memory is short: what is queued stays good */
     return false;
   }
-  BUFFER_LITERAL(&audit.queue, "{\"seq\":");
-  json_write_integer(&audit.queue, (int64_t)(audit.numbered + 1));
-  buffer_append_text(&audit.queue, line);
-  BUFFER_LITERAL(&audit.queue, "}\n");
-  if (audit.queue.failed) {
-    audit.queue.failed = false;
-    buffer_truncate(&audit.queue, before);
-    return false;
-  }
-  audit.numbered++;
+  char *at = start;
+  memcpy(at, before, BEFORE);
+  at += BEFORE;
+  at += number_format_integer((int64_t)++audit.numbered, at);
+  memcpy(at, line.data, line.len);
+  at += line.len;
+  memcpy(at, after, AFTER);
+  audit.queue.len += (size_t)(at + AFTER - start);
   atomic_store_explicit(&audit.queued, audit.numbered, memory_order_release);
   return true;
 }

@@ -58,7 +58,7 @@ enum { AUDIT_TEXT_MAX = 512 }; /* bytes of a text of a client's that a line show
 /* Begins a line with its time and this event. The caller frees the buffer by audit_line_end. Only if audit_is_on. */
 void audit_line_begin(struct buffer *line, const char *event);
 /* The same in a buffer of the caller's, which keeps its memory, at this time (clock_now_ns). */
-void audit_line_begin_in(struct buffer *line, const char *event, int64_t now_ns);
+void audit_line_begin_in(struct buffer *line, struct text event, int64_t now_ns);
 /* Adds a member. The key is plain. Control characters and characters that cannot be seen are escaped; a text of more than
  * AUDIT_TEXT_MAX bytes is cut, with "...". A text whose data is NULL adds nothing. */
 void audit_line_text(struct buffer *line, const char *key, struct text value);

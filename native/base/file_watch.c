@@ -28,9 +28,10 @@ struct watched_file {
 
 struct file_watch {
   struct file_watch_config config;
-  int wake;   /* eventfd, written when reload_asked or stop_asked is set */
+  int wake;   /* eventfd, written when reloads_asked or stop_asked is set */
   int notify; /* inotify; -1: the files are only polled */
-  atomic_bool reload_asked;
+  atomic_uint reloads_asked;
+  void (*_Atomic reload_done)(void); /* NULL: nobody waits for the end of a reload */
   atomic_bool stop_asked;
   pthread_t thread;
 
@@ -213,10 +214,14 @@ static void *watch_files(void *argument)
   pthread_setname_np(pthread_self(), watch->config.thread_name);
   while (!atomic_load(&watch->stop_asked)) {
     follow_files(watch); /* before the check, so that no change between the check and the wait is lost */
-    if (atomic_exchange(&watch->reload_asked, false))
+    const unsigned asked = atomic_exchange(&watch->reloads_asked, 0);
+    if (asked > 0)
       load_again(watch);
     else if (watch->config.interval_ms > 0)
       check_files(watch);
+    void (*done)(void) = atomic_load(&watch->reload_done);
+    for (unsigned i = 0; i < asked && done != NULL; i++)
+      done();
     wait_for_news(watch);
   }
   return NULL;
@@ -267,9 +272,10 @@ static void wake_thread(const struct file_watch *watch)
   (void)wrote;
 }
 
-void file_watch_reload(struct file_watch *watch)
+void file_watch_reload(struct file_watch *watch, void (*done)(void))
 {
-  atomic_store(&watch->reload_asked, true);
+  atomic_store(&watch->reload_done, done);
+  atomic_fetch_add(&watch->reloads_asked, 1);
   wake_thread(watch);
 }
 

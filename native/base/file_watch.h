@@ -54,8 +54,9 @@ struct file_watch_config {
 /* JP_NO_MEMORY, JP_IO, JP_LIMIT. */
 enum jp_status file_watch_start(const struct file_watch_config *config, struct file_watch **watch,
                                 struct jp_error *error) JP_MUST_CHECK;
-/* Makes the thread load the files at once, changed or not. Any thread. */
-void file_watch_reload(struct file_watch *watch);
+/* Makes the thread load the files at once, changed or not, and then call done, once for each call of this function. done is
+ * the same function in all calls, or NULL. Any thread. */
+void file_watch_reload(struct file_watch *watch, void (*done)(void));
 /* Ends the thread and waits for it. NULL is fine. */
 void file_watch_stop(struct file_watch *watch);
 

@@ -1,5 +1,7 @@
 #include "cli/endpoints.h"
 
+#include "base/text.h"
+#include "net/inherited_sockets.h"
 #include "net/unix_socket.h"
 
 #include <stdio.h>
@@ -45,11 +47,38 @@ static enum jp_status read_tcp(const char *text, struct run_endpoint *endpoint, 
   return JP_OK;
 }
 
+static enum jp_status fail_for_count(struct jp_error *error)
+{
+  return jp_fail(error, JP_INVALID, "takes %d addresses at most", RUN_ENDPOINTS_MAX);
+}
+
+/* A socket unit may pass several sockets under one name. */
+static enum jp_status read_inherited(const char *name, struct run_endpoints *endpoints,
+                                     struct jp_error *error)
+{
+  const struct inherited_socket *socket = NULL;
+  enum jp_status status = inherited_sockets_find(name, NULL, &socket, error);
+  while (status == JP_OK && socket != NULL) {
+    if (endpoints->count == RUN_ENDPOINTS_MAX)
+      return fail_for_count(error);
+    struct run_endpoint *endpoint = &endpoints->items[endpoints->count++];
+    *endpoint = (struct run_endpoint){.port = socket->port, .fd = socket->fd};
+    text_format(endpoint->host, sizeof endpoint->host, "%s", socket->host);
+    if (socket->path[0] != '\0')
+      endpoint->path = socket->path;
+    status = inherited_sockets_find(name, socket, &socket, error);
+  }
+  return status;
+}
+
 static enum jp_status read_endpoint(const char *scheme, const char *text, struct run_endpoints *endpoints,
                                     struct jp_error *error)
 {
+  static const char inherited[] = "fd:";
+  if (strncmp(text, inherited, sizeof inherited - 1) == 0)
+    return read_inherited(text + sizeof inherited - 1, endpoints, error);
   if (endpoints->count == RUN_ENDPOINTS_MAX)
-    return jp_fail(error, JP_INVALID, "takes %d addresses at most", RUN_ENDPOINTS_MAX);
+    return fail_for_count(error);
   struct run_endpoint *endpoint = &endpoints->items[endpoints->count];
   size_t length = strlen(scheme);
   enum jp_status status;
@@ -133,6 +162,15 @@ bool endpoints_have_socket(const struct run_endpoints *endpoints)
   return count_sockets(endpoints) > 0;
 }
 
+bool endpoints_make_socket(const struct run_endpoints *endpoints)
+{
+  for (size_t i = 0; i < endpoints->count; i++) {
+    if (endpoints->items[i].path != NULL && endpoints->items[i].fd == 0)
+      return true;
+  }
+  return false;
+}
+
 bool endpoints_have_port(const struct run_endpoints *endpoints)
 {
   return count_sockets(endpoints) < endpoints->count;
@@ -143,7 +181,7 @@ struct net_endpoints endpoints_for_net(const struct run_endpoints *endpoints)
   struct net_endpoints made = {.count = endpoints->count};
   for (size_t i = 0; i < endpoints->count; i++) {
     const struct run_endpoint *endpoint = &endpoints->items[i];
-    made.items[i] = (struct net_endpoint){endpoint->host, endpoint->port, endpoint->path};
+    made.items[i] = (struct net_endpoint){endpoint->host, endpoint->port, endpoint->path, endpoint->fd};
   }
   return made;
 }

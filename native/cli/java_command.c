@@ -1,5 +1,7 @@
 #include "cli/java_command.h"
 
+#include "cli/build_version.h"
+
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -39,7 +41,7 @@ static void add_word(struct command *command, const char *word)
 static void print_version(const char *option)
 {
   bool for_stdout = strncmp(option, "--", 2) == 0;
-  fputs("jpeer " JPEER_VERSION "\n", for_stdout ? stdout : stderr);
+  fprintf(for_stdout ? stdout : stderr, "%s\n", build_version);
   fflush(stdout);
 }
 

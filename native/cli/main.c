@@ -1,6 +1,8 @@
 #include "cli/subcommands.h"
 
 #include "base/near_name.h"
+#include "cli/build_version.h"
+#include "cli/first_process.h"
 #include "cli/run_option_rows.h"
 #include "command/command.h"
 #include "policy/presets.h"
@@ -164,6 +166,7 @@ static bool open_standard_streams(void)
 
 int main(int argc, char **argv)
 {
+  first_process_split();
   if (!open_standard_streams())
     return EXIT_RUN_TIME;
   /* stderr gets only whole lines. HotSpot writes a warning in three pieces, and another thread could write a
@@ -178,7 +181,7 @@ int main(int argc, char **argv)
     return EXIT_GOOD;
   }
   if (strcmp(argv[1], "--version") == 0) {
-    puts("jpeer " JPEER_VERSION);
+    puts(build_version);
     return EXIT_GOOD;
   }
   if (strcmp(argv[1], "help") == 0)

@@ -1,5 +1,6 @@
 /* `jpeer run` starts options, policy, sockets, peer and JVM. Cheap steps that often fail come first. */
 #include "audit/audit.h"
+#include "base/curve_keys.h"
 #include "base/log.h"
 #include "base/runtime_folder.h"
 #include "classfile/catalog.h"
@@ -12,9 +13,12 @@
 #include "cli/run_option_rows.h"
 #include "cli/run_options.h"
 #include "cli/subcommands.h"
+#include "directory/registration.h"
 #include "jni/jvm.h"
 #include "judge/uses.h"
+#include "net/inherited_sockets.h"
 #include "net/server.h"
+#include "net/service_manager.h"
 #include "policy/policy_source.h"
 #include "principal/principals.h"
 #include "rpc/peer.h"
@@ -34,6 +38,9 @@ struct run {
   struct principals *principals;     /* NULL: everyone is owner */
   struct catalog *catalog;
   struct net_server *server;
+  struct registration *registration; /* NULL: no -d */
+  struct curve_keys curve;           /* the public key alone */
+  struct directory_addresses addresses;
   struct rpc_peer *peer;
   struct ready ready;
   struct ready presence; /* the file for `jpeer ps` */
@@ -169,27 +176,78 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
   return status;
 }
 
+/* ---- the directory ---- */
+
+static const char *text_or_null(const char *text)
+{
+  return text[0] == '\0' ? NULL : text;
+}
+
+static enum jp_status create_registration(struct run *run, struct jp_error *error)
+{
+  const struct directory_options *options = &run->options.directory;
+  const char *key_file = run->options.net.zmq_curve_key;
+  if (options->endpoints == NULL)
+    return JP_OK;
+  if (key_file != NULL) {
+    enum jp_status status = curve_keys_read(key_file, &run->curve, error);
+    explicit_bzero(run->curve.secret_key, sizeof run->curve.secret_key);
+    if (status != JP_OK)
+      return status;
+  }
+  directory_options_choose(options, net_addresses(run->server), &run->addresses);
+  const struct registration_config config = {
+      .etcd = {.endpoints = options->endpoints,
+               .ca_file = options->ca_file,
+               .cert_file = options->cert_file,
+               .key_file = options->key_file,
+               .user_file = options->user_file},
+      .space = options->space,
+      .uuid = run->uuid,
+      .name = options->name,
+      .json_url = text_or_null(run->addresses.json_url),
+      .zmq_url = text_or_null(run->addresses.zmq_url),
+      .zmq_curve = run->addresses.zmq_url[0] == '\0' ? NULL : text_or_null(run->curve.public_key),
+      .services = options->services.items,
+      .service_count = options->services.count,
+      .ttl_s = options->ttl_s,
+      .timeout_ms = options->timeout_ms,
+      .patience = options->no_wait ? REGISTRATION_FAILS_AT_ONCE : REGISTRATION_WAITS,
+      .need = options->is_optional ? REGISTRATION_OPTIONAL : REGISTRATION_REQUIRED};
+  enum jp_status status = registration_create(&config, &run->registration, error);
+  if (status != JP_OK)
+    jp_error_prefix(error, "-d");
+  return status;
+}
+
 /* ---- the JVM's hooks ---- */
 
+/* The peer is in the directory when it is ready. While the process ends, it is neither. */
 static enum jp_status announce_peer(struct run *run, struct jp_error *error)
 {
+  enum jp_status status = run->registration == NULL ? JP_OK : registration_begin(run->registration, error);
+  if (status != JP_OK)
+    return status == JP_CLOSED ? JP_OK : status;
   struct ready_facts facts = {run->uuid, run->options.name, net_addresses(run->server),
                               net_metrics_addresses(run->server)};
   if (run->presence.path != NULL && ready_announce(&run->presence, &facts, error) != JP_OK)
     log_debug("jpeer ps will not show this peer: %s", error->text);
   *error = (struct jp_error){0};
-  return ready_announce(&run->ready, &facts, error);
+  status = ready_announce(&run->ready, &facts, error);
+  if (status == JP_OK)
+    service_manager_ready(facts.addresses);
+  return status;
 }
 
 static enum jp_status begin_serving(void *context, struct jvm *jvm, struct jp_error *error)
 {
   struct run *run = context;
-  run->has_begun = true;
   enum jp_status status = rpc_peer_attach(run->peer, jvm, error);
   if (status == JP_OK)
     status = net_start(run->server, rpc_peer_service(run->peer), error);
   if (status == JP_OK && (run->options.ready_when == READY_NOW || run->options.as_service))
     status = announce_peer(run, error);
+  run->has_begun = status == JP_OK;
   return status;
 }
 
@@ -201,9 +259,17 @@ static enum jp_status reach_stage(void *context, enum jvm_stage stage, struct jp
   return run->options.ready_when != READY_NOW && stage == awaited ? announce_peer(run, error) : JP_OK;
 }
 
+/* No client shall come by the directory to a peer that refuses. */
+static void withdraw_peer(void *context)
+{
+  const struct run *run = context;
+  registration_withdraw(run->registration);
+}
+
 static void drain_requests(void *context)
 {
   struct run *run = context;
+  service_manager_stopping(run->options.grace_ms);
   ready_withdraw(&run->presence);
   ready_withdraw(&run->ready);
   net_drain(run->server, run->options.grace_ms);
@@ -215,6 +281,7 @@ static void drain_requests(void *context)
 static void print_error(void *context, const struct jp_error *error)
 {
   const struct run *run = context;
+  service_manager_status("%s", error->text);
   if (run->options.log_format == LOG_JSON || run->options.log_file != NULL)
     log_error("the peer ends: %s", error->text);
   if (run->options.log_format != LOG_JSON || run->options.log_file != NULL)
@@ -226,11 +293,13 @@ static void print_error(void *context, const struct jp_error *error)
 static void reload_files(void *context)
 {
   const struct run *run = context;
+  const bool has_policy = run->principals != NULL || run->policy_watch != NULL;
+  service_manager_reloading((unsigned)has_policy + tls_is_configured(&run->options.net.tls));
   if (run->principals != NULL)
-    principals_watch_reload(run->principals);
+    principals_watch_reload(run->principals, service_manager_reloaded);
   else if (run->policy_watch != NULL)
-    policy_watch_reload(run->policy_watch);
-  net_reload(run->server);
+    policy_watch_reload(run->policy_watch, service_manager_reloaded);
+  (void)net_reload(run->server, service_manager_reloaded);
 }
 
 enum { LOG_FINISH_MS = 500 }; /* for lines that a slow reader of stderr has not read */
@@ -292,11 +361,13 @@ static int launch_jvm(struct run *run, struct jp_error *error)
       .as_service = options->as_service,
       .grace_ms = options->grace_ms,
   };
-  const bool has_files =
-      run->policy_watch != NULL || run->principals != NULL || tls_is_configured(&run->options.net.tls);
+  /* For a service, SIGHUP is a reload in any case: `systemctl reload` must not stop it. */
+  const bool has_files = run->policy_watch != NULL || run->principals != NULL ||
+                         tls_is_configured(&run->options.net.tls) || service_manager_is_present();
   struct jvm_hooks hooks = {.context = run,
                             .started = begin_serving,
                             .reached = reach_stage,
+                            .stopping = withdraw_peer,
                             .drain = drain_requests,
                             .died = print_error,
                             .exiting = end_process,
@@ -386,6 +457,11 @@ static enum jp_status begin_audit(const struct run *run, struct jp_error *error)
   return JP_OK;
 }
 
+static bool is_healthy(const void *server)
+{
+  return net_is_healthy(server);
+}
+
 static int run_peer(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
@@ -417,13 +493,18 @@ static int run_peer(struct run *run, struct jp_error *error)
   run->options.net.json = endpoints_for_net(&run->options.json);
   run->options.net.zmq = endpoints_for_net(&run->options.zmq);
   run->options.net.metrics = endpoints_for_net(&run->options.metrics);
-  if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK)
+  if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK ||
+      create_registration(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   /* The watch is started now, because a reload notifies the server and the peer, which must exist. */
   if (run->principals != NULL &&
       principals_watch_start(run->principals, options->policy_watch_ms, error) != JP_OK)
     return EXIT_RUN_TIME;
   announce_policy(run);
+  inherited_sockets_close_rest();
+  if (service_manager_watch(is_healthy, run->server, error) != JP_OK)
+    return EXIT_RUN_TIME;
+  service_manager_status("starts the JVM");
   if (net_begin(run->server, rpc_peer_service(run->peer), error) != JP_OK)
     return EXIT_RUN_TIME;
   return launch_jvm(run, error);
@@ -431,6 +512,8 @@ static int run_peer(struct run *run, struct jp_error *error)
 
 static void run_fini(struct run *run)
 {
+  registration_destroy(run->registration);
+  service_manager_close();
   principals_watch_stop(run->principals);
   net_destroy(run->server);
   rpc_peer_destroy(run->peer);
@@ -455,9 +538,12 @@ int subcommand_run(char *const *args, size_t arg_count)
   struct run run = {0};
   struct jp_error error = {0};
   int code = EXIT_GOOD;
+  inherited_sockets_receive();
   enum jp_status status = run_options_read(args, arg_count, read_variable, &run.options, &error);
   log_set_level((enum log_level)run.options.log_level);
   log_set_format((enum log_format)run.options.log_format);
+  /* A peer that a client has started is no service: its variables are those of the client. */
+  service_manager_open(run.options.stop_on_eof < 0);
   run_options_print_variable(&run.options);
   /* The old ready file is removed before any error is reported, so that nobody mistakes the ready file of an
    * earlier peer for that of this peer. */

@@ -145,7 +145,8 @@ static enum jp_status check_namespace(const struct socket_options *options, stru
 }
 
 enum jp_status socket_options_settle(const struct socket_options *options, bool has_sockets,
-                                     bool has_principals, struct net_config *net, struct jp_error *error)
+                                     bool makes_sockets, bool has_principals, struct net_config *net,
+                                     struct jp_error *error)
 {
   const char *given = find_given(options);
   if (given != NULL && has_principals)
@@ -158,6 +159,10 @@ enum jp_status socket_options_settle(const struct socket_options *options, bool 
   if (given != NULL && !has_sockets)
     return jp_fail(error, JP_INVALID,
                    "%s is for Unix sockets: it needs --json-rpc unix:PATH or --zmq-rpc ipc://PATH", given);
+  if (has_sockets && !makes_sockets && options->mode != 0)
+    return jp_fail(error, JP_INVALID,
+                   "--socket-mode is for sockets that the peer makes: for those of fd: set SocketMode= in "
+                   "the socket unit");
   struct admission *admission = &net->admission;
   for (size_t i = 0; i < options->users.count; i++)
     admission->users[admission->user_count++] = options->users.ids[i];

@@ -35,10 +35,10 @@ struct socket_options {
 };
 
 /* Sets net->socket_access and net->admission. JP_INVALID: the options contradict each other, or there is no
- * Unix socket (has_sockets), or the peer has principals (has_principals). With principals everyone may
+ * Unix socket (has_sockets), or none that the peer makes (makes_sockets), or the peer has principals (has_principals). With principals everyone may
  * connect, and the principals decide who is admitted. */
 enum jp_status socket_options_settle(const struct socket_options *options, bool has_sockets,
-                                     bool has_principals, struct net_config *net,
+                                     bool makes_sockets, bool has_principals, struct net_config *net,
                                      struct jp_error *error) JP_MUST_CHECK;
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -79,6 +80,16 @@ static enum jp_status bind_tcp(struct listener *listener, const struct net_endpo
   return JP_OK;
 }
 
+/* Another process has made the socket. */
+static enum jp_status adopt_tcp(struct listener *listener, int fd, struct jp_error *error)
+{
+  listener->fd = fd;
+  if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+    return jp_fail(error, JP_IO, "cannot listen on descriptor %d: %s", fd, strerror(errno));
+  describe_address(listener);
+  return JP_OK;
+}
+
 void listener_init(struct listener *listener)
 {
   *listener = (struct listener){.fd = -1, .file = {.fd = -1}};
@@ -102,9 +113,11 @@ enum jp_status listener_bind(struct listener *listener, const struct net_endpoin
 {
   enum jp_status status;
   if (endpoint->path == NULL) {
-    status = bind_tcp(listener, endpoint, error);
+    status =
+        endpoint->fd > 0 ? adopt_tcp(listener, endpoint->fd, error) : bind_tcp(listener, endpoint, error);
   } else {
-    status = unix_socket_bind(endpoint->path, access, &listener->file, error);
+    status = endpoint->fd > 0 ? unix_socket_adopt(endpoint->fd, endpoint->path, &listener->file, error)
+                              : unix_socket_bind(endpoint->path, access, &listener->file, error);
     listener->fd = listener->file.fd;
     listener->admission = admission;
   }

@@ -77,7 +77,8 @@ struct net_server {
   struct connection_table metrics_table;
   bool has_metrics_table;
   struct net_monitor monitor;
-  struct zeromq_router *zeromq; /* NULL: not enabled */
+  _Atomic uint64_t connection_numbers; /* of connections so far */
+  struct zeromq_router *zeromq;        /* NULL: not enabled */
   enum net_server_state state;
   char *addresses[ADDRESSES_MAX + 1];
   size_t address_count;
@@ -265,6 +266,7 @@ static enum jp_status make_table(struct net_server *server, struct connection_ta
                                      .principals = config->principals,
                                      .wrong_evidence = &server->wrong_evidence,
                                      .monitor = &server->monitor,
+                                     .numbers = &server->connection_numbers,
                                      .finishes_left = config->on_disconnect == NET_ON_DISCONNECT_FINISH};
   *has_table = true;
   return connection_table_init(table, server->crew, &limits, &server->input, error);
@@ -301,10 +303,13 @@ static enum jp_status bind_zmq_endpoint(struct net_server *server, size_t index,
   struct unix_socket *file = &server->zmq_files[index];
   char address[ZEROMQ_ADDRESS_MAX];
   if (endpoint->path == NULL) {
-    enum jp_status status = zeromq_listen(server->zeromq, endpoint->host, endpoint->port, address, error);
+    enum jp_status status =
+        zeromq_listen(server->zeromq, endpoint->host, endpoint->port, endpoint->fd, address, error);
     return status == JP_OK ? add_address(server, error, "%s", address) : status;
   }
-  enum jp_status status = unix_socket_bind(endpoint->path, &server->config.socket_access, file, error);
+  enum jp_status status = endpoint->fd > 0
+                              ? unix_socket_adopt(endpoint->fd, endpoint->path, file, error)
+                              : unix_socket_bind(endpoint->path, &server->config.socket_access, file, error);
   if (status == JP_OK)
     status = zeromq_listen_on(server->zeromq, file->fd, endpoint->path, error);
   return status == JP_OK ? add_address(server, error, "ipc://%s", file->path) : status;
@@ -355,10 +360,16 @@ enum jp_status net_bind(const struct net_config *config, struct net_server **ser
   return JP_OK;
 }
 
-void net_reload(struct net_server *server)
+bool net_reload(struct net_server *server, void (*done)(void))
 {
   if (server->credentials != NULL)
-    tls_credentials_reload(server->credentials);
+    tls_credentials_reload(server->credentials, done);
+  return server->credentials != NULL;
+}
+
+bool net_is_healthy(const struct net_server *server)
+{
+  return monitor_is_healthy(&server->monitor);
 }
 
 const char *const *net_addresses(const struct net_server *server)

@@ -25,6 +25,7 @@ struct net_endpoint {
   const char *host; /* a numeric address or a name; NULL: 127.0.0.1 */
   uint16_t port;    /* 0: any free port ("auto") */
   const char *path; /* of a Unix socket, instead of host and port; NULL: TCP */
+  int fd; /* a socket that listens on this address already; net_bind takes it, even on failure; 0: net_bind makes one */
 };
 
 enum { NET_ENDPOINTS_MAX = 8 };
@@ -93,8 +94,9 @@ void net_config_defaults(struct net_config *config);
  * the system's reason. */
 enum jp_status net_bind(const struct net_config *config, struct net_server **server,
                         struct jp_error *error) JP_MUST_CHECK;
-/* Lets the TLS files be read again. Does nothing without TLS. Any thread, before net_destroy. */
-void net_reload(struct net_server *server);
+/* Lets the TLS files be read again, and calls done (NULL: nothing) on another thread afterwards. False: there is no TLS, and
+ * done is not called. Any thread, before net_destroy. */
+bool net_reload(struct net_server *server, void (*done)(void));
 /* "ws://127.0.0.1:4711/rpc", "http://127.0.0.1:4711/rpc" (wss and https with TLS), "ws+unix:/run/peer", "http+unix:/run/peer",
  * "tcp://127.0.0.1:4712", "ipc:///run/peer.zmq": NULL-terminated; borrowed until net_destroy. */
 const char *const *net_addresses(const struct net_server *server);
@@ -107,6 +109,8 @@ enum jp_status net_begin(struct net_server *server, const struct rpc_service *se
 /* Starts the crew. The service is the one of net_begin, and is used until net_destroy returns. */
 enum jp_status net_start(struct net_server *server, const struct rpc_service *service,
                          struct jp_error *error) JP_MUST_CHECK;
+/* True if the server serves: what GET /healthz answers. Any thread, before net_destroy. */
+bool net_is_healthy(const struct net_server *server);
 /* Call it after the principals were loaded again: connections of principals that no longer exist are closed
  * soon. Any thread. */
 void net_principals_changed(struct net_server *server);

@@ -280,12 +280,27 @@ enum jp_status unix_socket_bind(const char *path, const struct unix_socket_acces
   return status;
 }
 
+/* Listening again lets clients see this process's user, and not that of the process which has made the socket
+ * (unix_listen() in net/unix/af_unix.c). */
+enum jp_status unix_socket_adopt(int fd, const char *path, struct unix_socket *made, struct jp_error *error)
+{
+  *made = (struct unix_socket){.fd = fd, .path = make_absolute(path), .is_adopted = true};
+  if (made->path != NULL && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && listen(fd, SOMAXCONN) == 0)
+    return JP_OK;
+  enum jp_status status = fail_to_listen(path, errno, error);
+  close(fd);
+  free(made->path);
+  *made = (struct unix_socket){.fd = -1};
+  return status;
+}
+
 void unix_socket_remove(struct unix_socket *made)
 {
   struct stat found;
   if (made->path == NULL)
     return;
-  if (lstat(made->path, &found) == 0 && found.st_dev == made->device && found.st_ino == made->inode)
+  if (!made->is_adopted && lstat(made->path, &found) == 0 && found.st_dev == made->device &&
+      found.st_ino == made->inode)
     unlink(made->path);
   free(made->path);
   made->path = NULL;

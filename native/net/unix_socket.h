@@ -13,6 +13,7 @@
  */
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* Who can open the file. */
@@ -25,8 +26,9 @@ struct unix_socket_access {
 #define UNIX_SOCKET_OWN_USER ((struct unix_socket_access){.mode = 0600, .group = (gid_t)-1})
 
 struct unix_socket {
-  int fd;     /* listens, and does not block; the owner of the struct closes it */
-  char *path; /* absolute, owned; NULL: there is no file */
+  int fd;          /* listens, and does not block; the owner of the struct closes it */
+  char *path;      /* absolute, owned; NULL: there is no file */
+  bool is_adopted; /* another process has made the file, and keeps it */
   dev_t device;
   ino_t inode;
 };
@@ -41,8 +43,13 @@ enum jp_status unix_socket_check_path(const char *path, struct jp_error *error) 
 enum jp_status unix_socket_bind(const char *path, const struct unix_socket_access *access,
                                 struct unix_socket *made, struct jp_error *error) JP_MUST_CHECK;
 
+/* Takes fd, which listens on path already, because another process has passed it: its file, the file's mode and its group
+ * are left alone. JP_IO: fd is closed. */
+enum jp_status unix_socket_adopt(int fd, const char *path, struct unix_socket *made,
+                                 struct jp_error *error) JP_MUST_CHECK;
+
 /* Removes the file, if it is still the file that was made, and frees the path. Does nothing if there is no
- * file. Call it before fd is closed. While the socket listens, no other peer replaces the file, and the inode
+ * file, and only frees the path of a socket that was adopted. Call it before fd is closed. While the socket listens, no other peer replaces the file, and the inode
  * is not reused. */
 void unix_socket_remove(struct unix_socket *made);
 

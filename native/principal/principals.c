@@ -369,9 +369,9 @@ enum jp_status principals_watch_start(struct principals *principals, int64_t int
   return file_watch_start(&config, &principals->watch, error);
 }
 
-void principals_watch_reload(struct principals *principals)
+void principals_watch_reload(struct principals *principals, void (*done)(void))
 {
-  file_watch_reload(principals->watch);
+  file_watch_reload(principals->watch, done);
 }
 
 void principals_watch_stop(struct principals *principals)

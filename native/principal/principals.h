@@ -43,7 +43,8 @@ enum jp_status principals_reload(struct principals *principals, struct jp_error 
  * and logs the result. See base/file_watch.h. */
 enum jp_status principals_watch_start(struct principals *principals, int64_t interval_ms,
                                       struct jp_error *error) JP_MUST_CHECK;
-void principals_watch_reload(struct principals *principals);
+/* As file_watch_reload (base/file_watch.h). */
+void principals_watch_reload(struct principals *principals, void (*done)(void));
 /* NULL is fine. */
 void principals_watch_stop(struct principals *principals);
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from support.clients import WebSocketClient
 from support.peer import BINARY, FIXTURES, START_SECONDS, Peer, environment, eventually, jvm_options, run_to_end
 from support.peer_case import PeerCase
+from test_service import ServiceManager
 
 MAIN = "fixtures.SlowMain"
 GATES = "fixtures.SlowMain$Gates"
@@ -72,7 +73,7 @@ class ReadyFile(PeerCase):
 class ReadyWhen(PeerCase):
     """The output and the ready file of the peer at each stage of the application."""
 
-    def start(self, *words, arguments=()):
+    def start(self, *words, arguments=(), variables=()):
         folder = tempfile.TemporaryDirectory(prefix="jpeer-ready-")
         self.addCleanup(folder.cleanup)
         self.socket, self.file = Path(folder.name) / "socket", Path(folder.name) / "ready.json"
@@ -81,7 +82,7 @@ class ReadyWhen(PeerCase):
         process = subprocess.Popen([BINARY, "run", "--ready-file", self.file, "--json-rpc", f"unix:{self.socket}",
                                     "--rpc-default-action", "ALLOW", "-cp", FIXTURES, *jvm_options(), *words, MAIN,
                                     *arguments], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-                                   env=environment())
+                                   env=environment(**dict(variables)))
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.await_line("initialiser")
@@ -133,6 +134,14 @@ class ReadyWhen(PeerCase):
         peer.terminate()
         self.assertEqual(peer.wait(START_SECONDS), 0)
         self.assertFalse(self.file.exists())
+
+    def test_the_service_manager_is_told_with_the_ready_line(self):
+        manager = ServiceManager(self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-service-")))
+        self.addCleanup(manager.socket.close)
+        self.start("--ready-when", "class-loaded", variables={"NOTIFY_SOCKET": manager.name})
+        self.assertEqual(manager.next(), {"STATUS": "starts the JVM"})
+        self.open("openInitialiser")
+        self.assertEqual(manager.next()["READY"], "1")
 
     def test_a_main_that_throws_never_makes_the_peer_ready(self):
         peer = self.start("--ready-when", "main-returned", arguments=("on purpose",))

@@ -33,7 +33,7 @@ def main():
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     modules = node_modules()
     with tempfile.TemporaryDirectory(prefix="jpeer-foreign-") as folder, Peer() as peer:
-        for component in ("jsonrpc", "client"):
+        for component in ("jsonrpc-runtime", "client-runtime"):
             subprocess.run(["cmake", "--install", BUILD, "--component", component, "--prefix", f"{folder}/prefix"], check=True,
                            stdout=subprocess.DEVNULL, timeout=SECONDS)
         library = next(Path(folder, "prefix").rglob("libjpeer-client.so.1")).parent

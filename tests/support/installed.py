@@ -8,6 +8,7 @@ from pathlib import Path
 from support.peer import environment
 
 SECONDS = 300
+LIBRARY_COMPONENTS = ("jsonrpc-runtime", "jsonrpc", "client-runtime", "client")
 
 
 def run(*command, **options):
@@ -27,7 +28,7 @@ class Installed:
         self.prefix = self.root / "prefix"
         for words in [("--component", each) for each in components] or [()]:
             run("cmake", "--install", build, *words, "--prefix", self.prefix)
-        self.packages = next(self.prefix.rglob("pkgconfig"))
+        self.packages = next(self.prefix.rglob("pkgconfig"), self.prefix)  # the program has none
         self.libraries = self.packages.parent
         self.environment = {**environment(), "PKG_CONFIG_PATH": str(self.packages), "LD_LIBRARY_PATH": str(self.libraries)}
 

@@ -12,6 +12,7 @@ Threads do not use links that an event loop has opened with open_link, or reserv
 
 Errors: an error of the peer becomes the result of `Hooks.make_error`. Errors of the library itself:
     ConnectionError       the connection was refused or has ended
+    NotSent               the request was not sent (only with a dir: URL)
     ProtocolError         an answer is malformed
     TimeoutError          no answer in time
     ValueError, TypeError an argument cannot be sent; the text names it
@@ -175,6 +176,16 @@ class Callback:
 class ProtocolError(ConnectionError):
     """The other side has sent bytes that no peer sends. It is another program, or it is hostile."""
 
+class NotSent(ConnectionError):
+    """The request was not sent, and has not run. Only of connections with a dir: URL."""
+
+# Both: the endpoints of a directory, and its settings: namespace, ca_file, cert_file, key_file, user_file.
+_Peer = tuple[str, str | None, str | None, str | None, str | None, int]
+"""(UUID, name, json_rpc, zmq_rpc, zmq_curve, milliseconds since 1970 or 0)"""
+
+def directory_peers(endpoints: str, settings: dict[str, str], timeout: float, /) -> tuple[list[_Peer], str | None]: ...
+def await_peer(endpoints: str, settings: dict[str, str], name_or_uuid: str, timeout: float | None, /) -> _Peer: ...
+
 class Connection:
     """A connection: a jp_client, and after launch() also a jp_peer. The library has no other threads for it."""
 
@@ -194,6 +205,7 @@ class Connection:
         token: str | Callable[[], str] | None = None,
         token_file: str | None = None,
         headers: Sequence[str] | None = None,  # "NAME: VALUE"
+        directory: dict[str, str] | None = None,  # settings, as those of directory_peers
     ) -> None: ...
     @staticmethod
     def launch(

@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, NoReturn
 
-from . import connection, values
+from . import connection, directory, values
 from ._native import Constructor, Field, Method, Object
 from .aio_links import Link, Links, Place
 from .classes import (
@@ -46,6 +46,7 @@ _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
 _threads: ContextVar[Mapping["AsyncJava", Link] | None] = ContextVar("_threads", default=None)  # AsyncJava.thread
 
 FIELDS = (Field, LoadedField)
+WAIT_SECONDS = 1.0  # how long a thread waits for a peer at most, before it looks whether its task was cancelled
 
 
 class AsyncJava:
@@ -533,7 +534,27 @@ def launch(*args: Any, **options: Any) -> _Opening:
 
 def connect(*args: Any, **options: Any) -> _Opening:
     """Does for asyncio what jpeer.connect does."""
-    return _Opening(lambda: connection.connect(*args, **{**options, "pin": False}), options.get("reconnects", False))
+    url = args[0] if args else options.get("url", "")
+    reconnects = options.get("reconnects", False) or str(url).startswith("dir:")
+    return _Opening(lambda: connection.connect(*args, **{**options, "pin": False}), reconnects)
 
 
-__all__ = ["AsyncJava", "JavaException", "connect", "launch"]
+async def peers(*args: Any, **options: Any) -> list[directory.Peer]:
+    """Does for asyncio what jpeer.peers does."""
+    return await asyncio.to_thread(directory.peers, *args, **options)
+
+
+async def wait_for(directory_endpoints: str, name: str, *, timeout: float | None = None, **options: Any) -> directory.Peer:
+    """Does for asyncio what jpeer.wait_for does. A thread waits; a cancelled task leaves it for at most a second."""
+    deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+    while True:
+        left = None if deadline is None else max(0.0, deadline - asyncio.get_running_loop().time())
+        try:
+            part = WAIT_SECONDS if left is None else min(left, WAIT_SECONDS)
+            return await asyncio.to_thread(directory.wait_for, directory_endpoints, name, timeout=part, **options)
+        except TimeoutError:
+            if left is not None and left <= WAIT_SECONDS:
+                raise
+
+
+__all__ = ["AsyncJava", "JavaException", "connect", "launch", "peers", "wait_for"]

@@ -17,7 +17,8 @@ from . import callbacks, objects, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .answers import names_in, parsing
 from .classes import ClassTable, JavaClass, find_class_object, python_name
-from .exceptions import ErrorMaker
+from .directory import settings_of
+from .exceptions import ErrorMaker, TooOld
 from .names import source_name
 from .objects import Wrapper
 from .pieces import Pieces
@@ -232,7 +233,7 @@ class Java(ModuleType):
             with parsing("the name of the session"):
                 connection.session = name
             self._pieces.learn()
-        except AttributeError as error:
+        except (AttributeError, TooOld) as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
         try:
@@ -416,9 +417,10 @@ def connect(
     url: str, *, peer_id: str | None = None, timeout: float | None = None, connect_timeout: float = 10.0,
     reconnects: bool = False, pin: bool = False, ca_file: Path | None = None, cert_file: Path | None = None,
     key_file: Path | None = None, token: str | Callable[[], str] | None = None, token_file: Path | None = None,
-    headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), directory: Mapping[str, Path] | None = None,
 ) -> Java:  # fmt: skip
-    """Connects to a running peer: "ws://127.0.0.1:4711", "wss://app.example/rpc", "shm:PATH", "https://...".
+    """Connects to a running peer: "ws://127.0.0.1:4711", "wss://app.example/rpc", "shm:PATH", "https://...", or by a
+    directory: "dir://HOST:PORT/NAME" (or a UUID), "dir://HOST:PORT/service/SERVICE".
 
     peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the connection's end
     opens another one. pin: each Python thread has a Java thread of its own; not with `reconnects`, and not over HTTP
@@ -427,7 +429,11 @@ def connect(
     key_file: the client's certificate and key (PEM). token or token_file: who the client is. A token may be a function
     without parameters, which is called for each connection, and over HTTP for each request. A token is sent only over
     TLS, to a loopback address or over a Unix socket. headers: further header fields of the requests.
+    directory: how the directory of a "dir:" URL is reached: a dict with the keyword arguments of `peers`, such as
+    ca_file and user_file. Such a connection always reconnects: to whoever has the name then, or to another peer of the
+    service. A call that fails because the connection has ended raises NotSent if it was not sent.
     """
+    reconnects = reconnects or url.startswith("dir:")
     if pin and reconnects:
         raise ValueError("a connection that reconnects cannot pin: the Java threads end with the connection")
     java = Java()
@@ -435,6 +441,7 @@ def connect(
         url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects,
         ca_file=absolute_path(ca_file), cert_file=absolute_path(cert_file), key_file=absolute_path(key_file),
         token=token, token_file=absolute_path(token_file), headers=header_lines(headers),
+        directory=None if directory is None else settings_of(**directory),
     )  # fmt: skip
     connection.timeout = timeout
     java._reconnects = reconnects

@@ -462,8 +462,8 @@ static PyObject *learn_limits(PyObject *self, PyObject *ignored)
   connection_leave(connection);
   if (PyErr_Occurred())
     return NULL;
-  if (status != JP_CLIENT_OK &&
-      status != JP_CLIENT_UNSUPPORTED) /* a peer that does not report its limits checks them itself */
+  /* A peer that does not report its limits checks them itself. */
+  if (status != JP_CLIENT_OK && (status != JP_CLIENT_UNSUPPORTED || limits.message_max != 0))
     return raise_failure(connection, status, NULL, &error);
   if (status == JP_CLIENT_OK) {
     connection->limits = limits;

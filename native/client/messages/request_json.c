@@ -567,7 +567,7 @@ enum jp_client_status request_text_read(struct text text, struct request_text *r
                                         struct jp_client_error *error)
 {
   static const struct text names[] = {TEXT("method"), TEXT("params"), TEXT("options"), TEXT("epoch")};
-  static const struct text option_names[] = {TEXT("within"), TEXT("elements")};
+  static const struct text option_names[] = {TEXT("within"), TEXT("elements"), TEXT("idempotent")};
   const struct json_limits limits = {.max_depth = DEPTH_MAX};
   struct json_fault fault;
   struct json_members members;
@@ -591,9 +591,10 @@ enum jp_client_status request_text_read(struct text text, struct request_text *r
     return client_fail(error, JP_CLIENT_INVALID, "the request's options are no object");
   if (members.has[OPTIONS] && json_count(members.value[OPTIONS]) > 0) {
     request->options = members.value[OPTIONS].span;
-    json_members_collect(members.value[OPTIONS], option_names, 2, &options);
+    json_members_collect(members.value[OPTIONS], option_names, 3, &options);
   }
   request->has_within = options.has[0];
+  request->is_idempotent = options.has[2] && options.value[2].kind == JSON_KIND_TRUE;
   request->form = form_of(members.value[METHOD], options.has[1] && options.value[1].kind == JSON_KIND_TRUE);
   return JP_CLIENT_OK;
 }

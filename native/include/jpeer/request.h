@@ -29,7 +29,8 @@ enum jp_client_status {
   JP_CLIENT_INTERRUPTED, /* config->interrupted ended the wait; the request may have run, or may still run */
   JP_CLIENT_STALE,       /* an object belongs to a peer that has ended, or to another session; not run */
   JP_CLIENT_TOO_LONG,    /* the request is longer than the peer's message-max; it was not sent */
-  JP_CLIENT_NO_TOKEN     /* there is no valid token, or it must not be sent over this connection; not sent */
+  JP_CLIENT_NO_TOKEN,    /* there is no valid token, or it must not be sent over this connection; not sent */
+  JP_CLIENT_UNSENT /* only with a dir: URL: there was no connection, or it ended before the request was sent; not run */
 };
 
 struct jp_client_error {

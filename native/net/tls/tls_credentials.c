@@ -392,9 +392,9 @@ void tls_credentials_destroy(struct tls_credentials *credentials)
   free(credentials);
 }
 
-void tls_credentials_reload(struct tls_credentials *credentials)
+void tls_credentials_reload(struct tls_credentials *credentials, void (*done)(void))
 {
-  file_watch_reload(credentials->watch);
+  file_watch_reload(credentials->watch, done);
 }
 
 struct ssl_st *tls_credentials_open(struct tls_credentials *credentials)

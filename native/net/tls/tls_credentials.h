@@ -57,7 +57,7 @@ enum jp_status tls_credentials_create(const struct tls_files *files, struct tls_
 /* Streams stay valid. NULL is fine. */
 void tls_credentials_destroy(struct tls_credentials *credentials);
 /* Lets the files be read again at once, even if they have not changed. */
-void tls_credentials_reload(struct tls_credentials *credentials);
+void tls_credentials_reload(struct tls_credentials *credentials, void (*done)(void));
 
 /* For net/tls/tls_stream.c: a new session of the server's side. NULL: no memory. */
 struct ssl_st *tls_credentials_open(struct tls_credentials *credentials);

@@ -9,6 +9,7 @@
 #include "net/zeromq/zeromq_state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -393,6 +394,7 @@ static void answer_refused(struct zeromq_router *zeromq, const struct receive_ba
   zeromq_make_answer(&pending->answer, &bytes, pending->delimiter);
   buffer_fini(&bytes);
 
+  audit_settle();
   pthread_mutex_lock(&zeromq->lock);
   struct zeromq_identity *identity =
       zeromq_identity_get(zeromq, batch->refused[i].routing_id, batch->refused[i].routing_id_length);
@@ -447,6 +449,7 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
   bool has_enough = identity->answer_count >= ANSWERS_MAX || identity->answer_bytes > ANSWERS_SIZE;
   bool sends = pause != PAUSE_NONE || identity->first == NULL || has_enough;
   if (sends) {
+    zeromq_settle_audit(zeromq);
     zeromq_send_answers(identity);
     receive_batch(zeromq, &batch);
   }
@@ -950,17 +953,22 @@ enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_r
   return JP_OK;
 }
 
-enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port,
+enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port, int adopted,
                              char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error)
 {
   char endpoint[ZEROMQ_ADDRESS_MAX];
   int is_ipv6 = 0;
+  const int no_fd = -1;
+  const int fd = adopted > 0 ? adopted : no_fd;
   enum jp_status status = format_endpoint(host == NULL ? "127.0.0.1" : host, port, endpoint, &is_ipv6, error);
   if (status != JP_OK)
     return status;
   size_t size = ZEROMQ_ADDRESS_MAX;
   if (zmq_setsockopt(zeromq->socket, ZMQ_IPV6, &is_ipv6, sizeof is_ipv6) != 0 ||
-      !set_mechanism(zeromq, true) || zmq_bind(zeromq->socket, endpoint) != 0 ||
+      (fd != no_fd && fcntl(fd, F_SETFL, O_NONBLOCK) != 0) ||
+      zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &fd, sizeof fd) != 0 || !set_mechanism(zeromq, true) ||
+      zmq_bind(zeromq->socket, endpoint) != 0 ||
+      zmq_setsockopt(zeromq->socket, ZMQ_USE_FD, &no_fd, sizeof no_fd) != 0 ||
       zmq_getsockopt(zeromq->socket, ZMQ_LAST_ENDPOINT, address, &size) != 0)
     return jp_fail(error, JP_IO, "%s: %s", endpoint, zmq_strerror(errno));
   return JP_OK;

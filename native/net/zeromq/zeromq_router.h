@@ -55,9 +55,9 @@ struct zeromq_config {
 enum jp_status zeromq_create(const struct zeromq_config *config, struct zeromq_router **zeromq,
                              struct jp_error *error) JP_MUST_CHECK;
 /* Listens on a host (NULL: 127.0.0.1) and a port (0: any free port), before zeromq_start. Writes the address,
- * for example "tcp://127.0.0.1:4712", to `address`. JP_IO: the error's text names the address and the
+ * for example "tcp://127.0.0.1:4712", to `address`. adopted: a socket that listens there already (0: none). JP_IO: the error's text names the address and the
  * reason. */
-enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port,
+enum jp_status zeromq_listen(struct zeromq_router *zeromq, const char *host, uint16_t port, int adopted,
                              char address[ZEROMQ_ADDRESS_MAX], struct jp_error *error) JP_MUST_CHECK;
 /* Takes fd, a Unix socket that listens at path, even on failure. Before zeromq_start. Connections of users that
  * are not admitted are closed. JP_IO: ZeroMQ's reason. */

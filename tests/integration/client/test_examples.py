@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 from support.examples import foreign_examples
-from support.installed import Installed, examples
+from support.installed import LIBRARY_COMPONENTS, Installed, examples
 from support.peer import BINARY, Peer
 
 BUILD = Path(sys.argv[1])
@@ -38,7 +38,7 @@ java.lang.NumberFormatException: For input string: "seven"
 class Examples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.installed = Installed(cls, BUILD, "jsonrpc", "client")
+        cls.installed = Installed(cls, BUILD, *LIBRARY_COMPONENTS)
         cls.sources = examples(PAGE, "c|cpp")
         compilers = {".c": ("cc", "-std=c11"), ".cpp": (next(filter(shutil.which, ("g++", "clang++")), None), "-std=c++17")}
         cls.programs = {}

@@ -13,8 +13,9 @@ import sys
 import unittest
 from pathlib import Path
 
-from support.installed import Installed, run
+from support.installed import LIBRARY_COMPONENTS, Installed, run
 from support.peer import STOP_SECONDS, environment, eventually
+from support.sbom import complaints
 
 BUILD = Path(sys.argv[1])
 PROGRAM = """\
@@ -35,7 +36,7 @@ OUTPUT = "ws+unix:/nonexistent/peer: No such file or directory\n"
 PACKAGE = """\
 cmake_minimum_required(VERSION 3.25)
 project(example C CXX)
-find_package(jpeer-client 1.0 REQUIRED)
+find_package(jpeer-client 0.9 REQUIRED)
 foreach(kind client client-static)
   add_executable(c-${kind} program.c)
   target_link_libraries(c-${kind} PRIVATE jpeer::${kind})
@@ -52,13 +53,19 @@ TREE = {
     "bin/jpeer",
     *(f"include/jpeer/{name}" for name in ("client.h", "client.hpp", "client_jansson.h", "jsonrpc.h", "jsonrpc_jansson.h",
                                            "request.h")),
-    *(f"lib/libjpeer-{name}.{kind}" for name in LIBRARIES for kind in ("so", "so.1", "so.1.0")),
+    *(f"lib/libjpeer-{name}.{kind}" for name in LIBRARIES for kind in ("so", "so.1", "so.1.*")),
     "lib/libjpeer-jsonrpc.a", "lib/libjpeer-client.a",
     *(f"lib/pkgconfig/jpeer-{name}.pc" for name in LIBRARIES),
     *(f"lib/cmake/jpeer-{name}/jpeer-{name}-{part}.cmake" for name in ("jsonrpc", "client")
       for part in ("config", "config-version", "targets", "targets-*")),
     *(f"share/man/man1/jpeer{name}.1" for name in ("", "-call", "-calls", "-cancel", "-describe", "-each", "-end", "-gc", "-keygen", "-ls", "-ping",
                                                    "-ps", "-rpc", "-run", "-sessions", "-shell", "-stats", "-token")),
+    "share/jpeer/presets/deny-*.yaml", *(f"share/doc/jpeer/examples/{name}" for name in ("grafana-dashboard.json", "policy.yaml", "service.conf")),
+    "lib/systemd/system/jpeer@.service", "lib/systemd/system/jpeer@.socket",
+    *(f"share/doc/{package}/LICENSE" for package in ("jpeer", "libjpeer1", "libjpeer-dev")), "share/doc/jpeer/jpeer.spdx.json",
+    *(f"share/doc/{package}/third-party/llhttp.txt" for package in ("jpeer", "libjpeer1", "libjpeer-dev")),
+    *(f"share/doc/libjpeer1/libjpeer-{part}.spdx.json" for part in ("jsonrpc", "client")),
+    *(f"share/doc/libjpeer-dev/libjpeer-{part}-dev.spdx.json" for part in ("jsonrpc", "client")),
     "share/bash-completion/completions/jpeer", "share/zsh/site-functions/_jpeer", "share/fish/vendor_completions.d/jpeer.fish",
 }
 
@@ -66,7 +73,7 @@ TREE = {
 class ClientLibrary(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.installed = Installed(cls, BUILD, "jsonrpc", "client")
+        cls.installed = Installed(cls, BUILD, *LIBRARY_COMPONENTS)
         cls.root, cls.libraries = cls.installed.root, cls.installed.libraries
         for name in ("program.c", "program.cpp"):
             (cls.root / name).write_text(PROGRAM, encoding="utf-8")
@@ -132,6 +139,22 @@ class InstalledAsAWhole(unittest.TestCase):
         found = {re.sub(f"^{library}/", "lib/", path) for path in found}
         self.assertEqual(set(), {path for path in found if not any(fnmatch.fnmatch(path, each) for each in TREE)})
         self.assertEqual(set(), {each for each in TREE if not fnmatch.filter(found, each)})
+
+    def test_the_bills_of_materials_and_the_licences(self):
+        self.assertEqual([], complaints(self.prefix, BUILD))
+
+    def test_the_component_python3_is_the_package(self):
+        if not (BUILD / "python/jpeer/_native.abi3.so").exists():
+            self.skipTest("the Python package is not built")
+        installed = Installed(type(self), BUILD, "program", "python3")
+        self.assertEqual([], complaints(installed.prefix, BUILD))
+        modules = installed.prefix / "lib/python3/dist-packages"
+        code = "import importlib.metadata, jpeer; print(importlib.metadata.version('jpeer') == jpeer.__version__, jpeer.__file__)"
+        self.assertEqual(f"True {modules}/jpeer/__init__.py\n", run(sys.executable, "-c", code, env={"PYTHONPATH": str(modules)}))
+
+    def test_the_sample_policy_is_good(self):
+        policy = self.prefix / "share/doc/jpeer/examples/policy.yaml"
+        self.assertEqual(f"{policy}: good\n", run(self.prefix / "bin/jpeer", "policy", "check", policy))
 
     def test_the_program_runs(self):
         ready = self.root / "ready.json"

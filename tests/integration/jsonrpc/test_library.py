@@ -22,7 +22,7 @@ SUBTRACT = {"jsonrpc": "2.0", "id": 1, "method": "subtract", "params": [42, 23]}
 PACKAGE = """\
 cmake_minimum_required(VERSION 3.25)
 project(example C CXX)
-find_package(jpeer-jsonrpc 1.0 REQUIRED)
+find_package(jpeer-jsonrpc 0.9 REQUIRED)
 foreach(kind jsonrpc jsonrpc-static)
   add_executable(stdio-${kind} stdio.c)
   target_link_libraries(stdio-${kind} PRIVATE jpeer::${kind})
@@ -62,7 +62,7 @@ int main(void)
 class Library(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.installed = Installed(cls, BUILD, "jsonrpc")
+        cls.installed = Installed(cls, BUILD, "jsonrpc-runtime", "jsonrpc")
         cls.root, cls.libraries = cls.installed.root, cls.installed.libraries
         for name, source in examples(PAGE).items():
             (cls.root / name).write_text(source, encoding="utf-8")

@@ -127,7 +127,7 @@ UNIT_TEST(without_an_interval_files_are_loaded_when_that_is_asked_for)
   write_first(0);
   usleep(300 * 1000);
   assert_int_equal(atomic_load(&loads), 0);
-  file_watch_reload(watch);
+  file_watch_reload(watch, NULL);
   await_loads(1, NULL);
   file_watch_stop(watch);
 }
@@ -170,7 +170,7 @@ UNIT_TEST(what_is_no_regular_file_any_more_is_not_loaded)
   snprintf(pipe_path, sizeof pipe_path, "%s.pipe", paths[0]);
   assert_int_equal(mkfifo(pipe_path, 0600), 0);
   assert_int_equal(rename(pipe_path, paths[0]), 0); /* without a time in which there is no file */
-  file_watch_reload(watch);
+  file_watch_reload(watch, NULL);
   usleep(300 * 1000);
   assert_int_equal(atomic_load(&loads), 0);
   unlink(paths[0]);

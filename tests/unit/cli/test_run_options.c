@@ -56,12 +56,12 @@ static const struct {
   const char *takes;
   const char *values;
 } refused[] = {
-    {"-n", "a name of 1 to 128 bytes of UTF-8 without control characters", "\x01 \xff"},
+    {"-n", "a name of 1 to 255 bytes of UTF-8 without control characters", "\x01 \xff"},
     {"--json-rpc", "a port from 1 to 65535, or auto", "0 65536"},
-    {"--json-rpc", "[HOST:]PORT|auto|unix:PATH", "00001234 -1 +80 80x :80 host/x:80 ipc:///tmp/x"},
+    {"--json-rpc", "[HOST:]PORT|auto|unix:PATH|fd:NAME", "00001234 -1 +80 80x :80 host/x:80 ipc:///tmp/x"},
     {"--allow-origin", "origins one by one, since * would let every web page call the peer",
      "* http://a.test,*"},
-    {"--zmq-rpc", "[HOST:]PORT|auto|ipc://PATH", "never unix:x"},
+    {"--zmq-rpc", "[HOST:]PORT|auto|ipc://PATH|fd:NAME", "never unix:x"},
     {"--rpc-threads", "N, from 1 to 10000", "0 1.5"},
     {"--allow-user", "the name or number of a user (this machine has no such user)",
      "no-such-user -1 4294967295 0x10 1.5"},
@@ -254,7 +254,7 @@ UNIT_TEST(test_environment_errors)
     const char *environment[5];
     const char *message;
   } cases[] = {
-      {{"JPEER_JSON_RPC", "http"}, "JPEER_JSON_RPC takes [HOST:]PORT|auto|unix:PATH, not \"http\""},
+      {{"JPEER_JSON_RPC", "http"}, "JPEER_JSON_RPC takes [HOST:]PORT|auto|unix:PATH|fd:NAME, not \"http\""},
       {{"JPEER_AS_SERVICE", "maybe"}, "JPEER_AS_SERVICE takes 1, true, yes, 0, false or no, not \"maybe\""},
       {{"JPEER_AS_SERVICE", "1", "JPEER_JAR", "a.jar"}, "JPEER_AS_SERVICE and JPEER_JAR cannot both be set"},
       {{"JDK_JAVA_OPTIONS", "-Da='b"}, "JDK_JAVA_OPTIONS: a quote (') is open at its end"},
@@ -373,7 +373,7 @@ UNIT_TEST(test_table)
     const struct option *option = &run_option_rows[i];
     assert_non_null(option->names[0]);
     assert_non_null(option->help);
-    assert_true((option->read != NULL) != (option->refused != NULL));
+    assert_non_null(option->read);
     if (option->variable != NULL)
       assert_int_equal(strncmp(option->variable, "JPEER_", 6), 0);
   }

@@ -95,7 +95,7 @@ UNIT_TEST(a_pipe_is_not_read_again)
   struct watched watched = start(path, 10);
   unlink(path);
   assert_int_equal(mkfifo(path, 0600), 0);
-  policy_watch_reload(watched.watch);
+  policy_watch_reload(watched.watch, NULL);
   stop(&watched);
 }
 

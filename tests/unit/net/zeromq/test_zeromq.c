@@ -64,7 +64,7 @@ static int open_with_threads(void **state, size_t message_max, size_t send_buffe
                                  .send_buffer_max = send_buffer_max,
                                  .handshake_ms = 1000};
   assert_int_equal(zeromq_create(&config, &f->zeromq, &error), JP_OK);
-  assert_int_equal(zeromq_listen(f->zeromq, NULL, 0, f->address, &error), JP_OK);
+  assert_int_equal(zeromq_listen(f->zeromq, NULL, 0, 0, f->address, &error), JP_OK);
   struct crew_config crew = {.threads = 2,
                              .threads_max = threads_max,
                              .linger_ms = 100,
