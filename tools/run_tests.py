@@ -224,7 +224,7 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/python/run.py"]], {}),
     ("stubs", "stubs of the JDK and of Lucene, read by mypy, with that wheel", None,
      [[PYTHON, "tests/release/python/check_stubs.py"]], {}),
-    ("notebook", "the notebook of docs/notebooks in Jupyter, with that wheel", None,
+    ("notebook", "the notebooks of docs/notebooks in Jupyter, with that wheel", None,
      [[PYTHON, "tests/release/python/notebook.py"]], {}),
     ("soak", "memory after millions of calls, and objects after restarts of the peer", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,
