@@ -63,7 +63,9 @@ SCRIPT = textwrap.dedent(r"""
     see sock.before sock ActiveState
     echo "sock.call=$(jpeer call --url ws+unix:/run/jpeer-sock.sock 'fixtures.Calculator.add(1, 2)' 2>&1)"
     see sock.after sock ActiveState
-    systemctl restart jpeer@sock & echo "sock.restart=$(jpeer call --url ws+unix:/run/jpeer-sock.sock 'fixtures.Calculator.add(2, 2)' 2>&1)"; wait
+    old=$(systemctl show jpeer@sock -p MainPID --value)
+    systemctl restart --no-block jpeer@sock; while kill -0 "$old" 2>/dev/null; do :; done
+    echo "sock.restart=$(jpeer call --url ws+unix:/run/jpeer-sock.sock 'fixtures.Calculator.add(2, 2)' 2>&1)"
     systemctl start jpeer@stuck
     call_stuck() { jpeer call --url ws+unix:/run/jpeer/stuck/rpc.sock 'fixtures.Blockers.pass()'; }
     call_stuck >/dev/null 2>&1 &
