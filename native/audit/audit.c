@@ -479,12 +479,15 @@ static int write_batch(void)
   return 0;
 }
 
+/* The thread of the audit tries again until it can write: no other thread does while no further line is kept. */
 static void note_failure(int failure)
 {
-  if (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_WRITES)
+  if (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_WRITES) {
+    sem_post(&audit.wanted);
     log_error("the audit cannot be written: %s: %s: %s", audit.file.path, strerror(failure),
               audit.on_error == AUDIT_STOPS ? "operations are refused until it can (--audit-on-error stop)"
                                             : "operations go on without it (--audit-on-error serve)");
+  }
   atomic_store_explicit(&audit.state, AUDIT_FAILS, memory_order_relaxed);
   audit.again_ms = clock_now_ms() + AGAIN_MS;
 }

@@ -400,6 +400,32 @@ class Others(Audited):
             error = self.assert_fails(FAILED, "because the audit cannot be written", client.call, *ADD)
             self.assertEqual(error.data["reason"], "audit")
 
+    def test_it_is_written_again_also_if_no_further_line_could_be_kept(self):
+        link, good = self.folder / "link", self.folder / "good.json"
+
+        def point_to(path):
+            new = self.folder / "new"
+            new.symlink_to(path)
+            new.replace(link)
+        good.touch()
+        point_to(good)
+        self.path = link
+        self.audited()
+        batch = json.dumps([call_request(1, *ADD)] * 500)
+        self.client.call(*ADD)
+        self.await_event("connected")
+        point_to("/dev/full")
+        for _ in range(12):
+            self.client.exchange(batch)
+        point_to(good)
+        self.peer.await_stderr("the audit is written again")
+        self.await_event("lost")
+        self.peer.stop()
+        lines = self.lines(good)
+        lost = sum(line.get("count", 0) for line in lines if line["event"] == "lost")
+        self.assertEqual(lines[-1]["seq"], len(lines) + lost)
+        self.assertEqual(lost + sum(line["event"] == "end" for line in lines), 6001)
+
     def test_the_lines_of_a_full_disk_are_written_later(self):
         link = self.folder / "link"
         link.symlink_to("/dev/full")
