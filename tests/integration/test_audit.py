@@ -21,7 +21,7 @@ from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClien
 from support.metrics import ask, place_of
 from support.peer import BINARY, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
-from support.principals import ALICE, BOB, CAROL, FILE, TokenHttpClient, bearer
+from support.principals import ALICE, BOB, CAROL, FILE, LISTED, TokenHttpClient, bearer
 
 CALCULATOR, BLOCKERS, FIELDS = "fixtures.Calculator", "fixtures.Blockers", "fixtures.Fields"
 ADD = (CALCULATOR, "add", 1, 2)
@@ -57,6 +57,11 @@ class Audited(PeerCase):
 
     def assert_gapless(self, lines):
         self.assertEqual([line["seq"] for line in lines], list(range(1, len(lines) + 1)))
+
+
+def make_link_of_another_user(target, path):
+    path.symlink_to(target)
+    os.lchown(path, LISTED, LISTED)
 
 
 def attempt(action, *args, **named):
@@ -286,6 +291,10 @@ class Operations(Audited):
             self.assertEqual((self.last().get("values"), self.last().get("message")), (values, message))
             attempt(self.client.call, "fixtures.Throwables", "plain", "x" * 5000)
             self.assertEqual(self.last().get("values"), values and ["..."])
+            attempt(self.client.call, "fixtures.Throwables", "plain", "a\u2028\u202e\x7f\x9b\u00e9")
+            self.assertEqual(self.last().get("values"), values and ["a\u2028\u202e\x7f\x9b\u00e9"])
+            self.assertEqual("\u00e9" in self.path.read_text(encoding="utf-8"), bool(options))
+            self.assertNotRegex(self.path.read_text(encoding="utf-8"), "[\u2028\u202e\x7f\x9b]")
             self.assertEqual("secret" in self.path.read_text(encoding="utf-8"), bool(options))
 
 
@@ -353,10 +362,31 @@ class Others(Audited):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"jpeer run: --audit: {path}", done.stderr)
             self.assertIn(text, done.stderr)
+        if os.geteuid() == 0:
+            link = self.folder / "link"
+            make_link_of_another_user("/dev/null", link)
+            self.assertIn("is a link of another user", run_to_end("run", "--as-service", "--audit", link).stderr)
         for options, text in ((("--audit", "-"), "the path of a file"), (("--audit-values",), "needs --audit")):
             done = run_to_end("run", "--as-service", *options)
             self.assertEqual(done.returncode, 2)
             self.assertIn(text, done.stderr)
+
+    def test_the_moved_file_goes_on_while_its_path_cannot_be_used(self):
+        self.audited()
+        moved = self.folder / "moved"
+        self.path.rename(moved)
+        rows = [(os.mkfifo, os.unlink, "is a pipe"), (os.mkdir, os.rmdir, "is a folder")]
+        if os.geteuid() == 0:
+            rows.append((lambda path: make_link_of_another_user("/dev/null", path), os.unlink, "is a link of another user"))
+        for make, remove, reason in rows:
+            make(self.path)
+            before = len(self.lines(moved))
+            eventually(lambda: self.client.call(*ADD) and reason in self.peer.stderr(), reason)
+            self.assertGreater(len(self.lines(moved)), before)
+            remove(self.path)
+            eventually(lambda: self.client.call(*ADD) and self.path.exists(), "the path is used")
+            moved = self.folder / f"moved {reason}"
+            self.path.rename(moved)
 
     def test_no_line_is_lost_or_doubled_when_the_file_is_moved_under_load(self):
         self.audited()
