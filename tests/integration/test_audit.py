@@ -663,6 +663,12 @@ class Learning(Audited):
             done = run_to_end("policy", "suggest", self.path)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(f"jpeer policy suggest: {self.path}:{reason}", done.stderr)
+        self.path.write_text(json.dumps(good) + "\n", encoding="utf-8")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([BINARY, "policy", "suggest", self.path], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be written: No space left on device", done.stderr)
         self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
         self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
 
