@@ -427,7 +427,8 @@ static uint64_t number_line(struct buffer *line)
 {
   uint64_t number = 0;
   pthread_mutex_lock(&audit.queue_lock);
-  if (!line->failed && queue_lost() && queue_line(buffer_text(line))) {
+  const bool is_made = !line->failed && line->data != NULL;
+  if (is_made && queue_lost() && queue_line(buffer_text(line))) {
     number = audit.numbered;
   } else {
     audit.numbered++;
