@@ -81,7 +81,7 @@ def packages(names):
 
 
 def measure_jpeer(stack, jar, rows, sent, rounds):
-    """Returns the ms of each kind for "alone" and "jpeer", and the greatest memory by the DataFrame's."""
+    """Returns the ms of each kind, and the memory that reading into pandas needs, by the DataFrame's."""
     _, server, client = placements()[0]
     folders = [python.PACKAGE, *packages(PACKAGES)]
     alone = stack.enter_context(rivals.Program(server, "java", "-cp", jar, rivals.SOURCES / "TableAlone.java", rows, sent,
@@ -90,16 +90,14 @@ def measure_jpeer(stack, jar, rows, sent, rounds):
         peer = stack.enter_context(Peer("--log-level", "warn", class_path=jar, sockets=True))
     library = stack.enter_context(Library(client, "jpeer", address(peer, "shm"), rows, sent, folders))
     times = {"read": [], "insert-alone": [], "arrow": [], "pandas": [], "insert": []}
-    memory = []
+    made = library.measure("memory")  # before other rounds leave free memory
     for _ in range(rounds):
         for kind, command in (("read", "read"), ("insert-alone", "insert")):
             alone.ask(command)
             times[kind].append(float(alone.await_line(tuple("0123456789"))))
         for kind in ("arrow", "pandas", "insert"):
             times[kind].append(library.measure(kind)["ms"])
-        made = library.measure("memory")
-        memory.append(made["needed"] / made["frame"])
-    return {kind: warm(each) for kind, each in times.items()}, statistics.median(memory[len(memory) // 2:])
+    return {kind: warm(each) for kind, each in times.items()}, made["needed"] / made["frame"]
 
 
 def measure_rival(name, jar, rows, sent):

@@ -235,7 +235,7 @@ RELEASE_STEPS = [
     ("tables", "tables and databases with pandas, pyarrow, polars, duckdb, SQLAlchemy, PostgreSQL and MariaDB, where PyPI is reached",
      "release",
      [["sh", "-c", f"tools/install-packages mariadb-server postgresql && exec {PYTHON} tests/release/tables/run.py"]], on("release")),
-    ("notebook", "the notebook of docs/notebooks in Jupyter, with that wheel", None,
+    ("notebook", "the notebooks of docs/notebooks in Jupyter, with that wheel", None,
      [[PYTHON, "tests/release/python/notebook.py"]], {}),
     ("soak", "memory after millions of calls, and objects after restarts of the peer", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,

@@ -101,6 +101,8 @@ def main(library, where, sent, create, query, target, insert):
     parts["execute"](create)
     parts["execute"](target)
     begin = datetime.datetime(2024, 1, 1)
+    if library == "jpeer":
+        parts["pandas"](f"{query} fetch first 1000 rows only")  # imports the libraries, whose memory does not count
     rows = [(i, i * 1000, i / 3, f"abcdefghijklmno{i % 10000}", begin + datetime.timedelta(seconds=i)) for i in range(int(sent))]
     print("ready", flush=True)
     for line in sys.stdin:
