@@ -370,8 +370,9 @@ class Hostile(Case):
         self.cursor = self.connection.cursor()
 
     def test_an_error_in_the_middle_comes_after_the_rows_before_it_and_ends_them(self):
+        self.check_error(dbapi.OperationalError, "row 5001 is broken", self.cursor.execute("9000 3 5001 -").fetchall)
         self.cursor.execute("9000 3 5001 -")
-        self.assertEqual(len(self.cursor.fetchmany(5000)), 5000)
+        self.assertEqual(len(self.cursor.fetchmany(6000)), 5000)
         error = self.check_error(dbapi.OperationalError, "row 5001 is broken", self.cursor.fetchone)
         self.assertEqual((error.state, error.code, error.chain), ("08006", 42, ()))
         self.assertIsInstance(error.__cause__, java.java.sql.SQLException)
