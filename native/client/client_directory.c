@@ -299,7 +299,7 @@ enum jp_client_status client_directory_find_address(const char *url, int timeout
 {
   const struct transport_kind *kind;
   struct client_url parts;
-  struct client_directory *directory;
+  struct client_directory *directory = NULL;
   struct found_peers found;
   struct arena arena;
   const struct uuid nobody = {{0}};
@@ -307,7 +307,7 @@ enum jp_client_status client_directory_find_address(const char *url, int timeout
   enum jp_client_status status = client_url_parse(url, &parts, &kind, error);
   if (status == JP_CLIENT_OK)
     status = client_directory_create(&parts, NULL, &nobody, &directory, error);
-  if (status != JP_CLIENT_OK)
+  if (directory == NULL)
     return status;
   arena_init(&arena);
   status = find_peers(directory, timeout_ms, &arena, &found, error);

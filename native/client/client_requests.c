@@ -223,7 +223,8 @@ static void describe_lack(struct jp_client *client, struct jp_answer *answer)
     return;
   struct text text =
       atomic_load(&client->has_version)
-          ? arena_printf(&answer->arena, "the peer %s has no %s; upgrade it", client->peer_version, answer->lacking)
+          ? arena_printf(&answer->arena, "the peer %s has no %s; upgrade it", client->peer_version,
+                         answer->lacking)
           : arena_printf(&answer->arena, "the peer has no %s; upgrade it, or run it without --compat pal",
                          answer->lacking);
   answer->lack = text.data;
@@ -1227,11 +1228,13 @@ static bool read_limit(struct jp_json session, const char *name, size_t *limit)
 }
 
 /* True if the peer has said what its session is. */
-static bool ask_session(struct jp_client *client, int timeout_ms, struct jp_json *session, struct jp_answer **answer)
+static bool ask_session(struct jp_client *client, int timeout_ms, struct jp_json *session,
+                        struct jp_answer **answer)
 {
   const struct jp_request request = jp_make_request(JP_CONTROL, NULL, "session");
   *answer = NULL;
-  return jp_client_call(client, &request, timeout_ms, answer, NULL) == JP_CLIENT_OK && read_session(*answer, session);
+  return jp_client_call(client, &request, timeout_ms, answer, NULL) == JP_CLIENT_OK &&
+         read_session(*answer, session);
 }
 
 void client_name_lack(struct jp_client *client, struct jp_answer *answer)
@@ -1264,9 +1267,10 @@ static enum jp_client_status check_protocol(struct jp_json session, struct jp_cl
   if (!jp_json_integer(jp_json_member(session, "protocol"), &protocol) || protocol <= CAPABILITIES_PROTOCOL)
     return JP_CLIENT_OK;
   size_t length = jp_json_string(jp_json_member(session, "version"), version, sizeof version);
-  return client_fail(error, JP_CLIENT_UNSUPPORTED,
-                     "the peer %.*s speaks version %lld of the protocol, and this client version %d; upgrade the client",
-                     (int)(length < sizeof version ? length : 0), version, (long long)protocol, CAPABILITIES_PROTOCOL);
+  return client_fail(
+      error, JP_CLIENT_UNSUPPORTED,
+      "the peer %.*s speaks version %lld of the protocol, and this client version %d; upgrade the client",
+      (int)(length < sizeof version ? length : 0), version, (long long)protocol, CAPABILITIES_PROTOCOL);
 }
 
 enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,

@@ -244,7 +244,7 @@ struct jp_client {
   struct client_directory *directory;    /* finds the peer; NULL: the URL is its address */
   struct transport_options options;
   struct client_credentials credentials;
-  char peer_version[32];      /* "": not known yet; written once, before has_version */
+  char peer_version[32]; /* "": not known yet; written once, before has_version */
   atomic_bool has_version;
   _Atomic size_t request_max; /* the longest request that is sent, in bytes; 0: no limit */
   enum session_owner session_owner;

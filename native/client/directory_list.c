@@ -193,7 +193,7 @@ static enum jp_client_status renew_list(struct watching *watching, struct jp_dir
 {
   struct jp_directory_peers *now;
   enum jp_client_status status = read_list(&watching->access, watching->etcd, &now, error);
-  if (status != JP_CLIENT_OK)
+  if (now == NULL)
     return status;
   *is_new = *list == NULL || !are_lists_equal(*list, now);
   watching->revision = now->revision;

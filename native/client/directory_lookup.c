@@ -20,8 +20,9 @@ enum jp_client_status directory_fail(struct jp_client_error *error, const struct
   };
   enum jp_client_status status =
       (size_t)why->status < sizeof statuses / sizeof statuses[0] ? statuses[why->status] : JP_CLIENT_OK;
-  return client_fail(error, status == JP_CLIENT_OK ? JP_CLIENT_REFUSED : status, "the directory: %s",
-                     why->text);
+  const bool has_subject = text_starts_with(text_of(why->text), TEXT("the directory "));
+  return client_fail(error, status == JP_CLIENT_OK ? JP_CLIENT_REFUSED : status, "%s%s",
+                     has_subject ? "" : "the directory: ", why->text);
 }
 
 /* ---- access ---- */
@@ -296,7 +297,7 @@ enum jp_client_status directory_find_all(const struct directory_access *access, 
                                          struct arena *arena, struct found_peers *found,
                                          struct jp_client_error *error)
 {
-  struct etcd_pairs pairs;
+  struct etcd_pairs pairs = {0};
   enum jp_client_status status =
       read_keys(etcd, directory_prefix_peers(arena, text_of(access->space)), ETCD_PREFIX,
                 clock_now_ms() + access->timeout_ms, arena, &pairs, error);
@@ -312,7 +313,7 @@ static enum jp_client_status find_uuid(const struct directory_access *access, st
                                        struct text target, int64_t deadline_ms, struct arena *arena,
                                        struct uuid *uuid, struct jp_client_error *error)
 {
-  struct etcd_pairs pairs;
+  struct etcd_pairs pairs = {0};
   if (uuid_parse(target, uuid))
     return JP_CLIENT_OK;
   enum jp_client_status status = read_keys(etcd, directory_key_name(arena, text_of(access->space), target),
@@ -337,7 +338,7 @@ static enum jp_client_status read_peer(const struct directory_access *access, st
                                        struct text target, int64_t deadline_ms, struct arena *arena,
                                        struct found_peers *found, struct jp_client_error *error)
 {
-  struct etcd_pairs pairs;
+  struct etcd_pairs pairs = {0};
   struct uuid uuid;
   enum jp_client_status status = find_uuid(access, etcd, target, deadline_ms, arena, &uuid, error);
   if (status != JP_CLIENT_OK)
@@ -361,7 +362,7 @@ static enum jp_client_status read_service(const struct directory_access *access,
                                           struct text service, int64_t deadline_ms, struct arena *arena,
                                           struct found_peers *found, struct jp_client_error *error)
 {
-  struct etcd_pairs pairs;
+  struct etcd_pairs pairs = {0};
   enum jp_client_status status =
       read_keys(etcd, directory_prefix_service(arena, text_of(access->space), service), ETCD_PREFIX,
                 deadline_ms, arena, &pairs, error);

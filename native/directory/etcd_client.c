@@ -76,6 +76,16 @@ static bool is_host(struct text host)
   return name.len > 0 && name.len <= HOST_MAX;
 }
 
+/* A host name cannot be of digits and dots alone. */
+static bool is_ipv4(struct text host)
+{
+  for (size_t i = 0; i < host.len; i++) {
+    if (host.data[i] != '.' && (host.data[i] < '0' || host.data[i] > '9'))
+      return false;
+  }
+  return true;
+}
+
 static bool read_endpoint(struct text t, struct endpoint *endpoint)
 {
   enum { PORT_MAX = 65535, DECIMAL = 10 };
@@ -96,7 +106,7 @@ static bool read_endpoint(struct text t, struct endpoint *endpoint)
   }
   endpoint->is_loopback = text_equal(endpoint->host, TEXT("localhost")) ||
                           text_equal(endpoint->host, TEXT("[::1]")) ||
-                          text_starts_with(endpoint->host, TEXT("127."));
+                          (text_starts_with(endpoint->host, TEXT("127.")) && is_ipv4(endpoint->host));
   return is_host(endpoint->host) && endpoint->port > 0 && endpoint->port <= PORT_MAX;
 }
 
@@ -450,6 +460,7 @@ static enum jp_status exchange_with(struct etcd_client *client, struct exchange 
     curl->easy_getinfo(client->easy, CURL_REQUEST_SIZE, &sent);
     exchange->was_sent = sent > 0;
     curl->multi_remove_handle(client->multi, client->easy);
+    curl->easy_reset(client->easy); /* it must not keep pointers to the exchange */
     unblock_pipe_signal(&pipe_signal);
   }
   curl->slist_free_all(headers);
@@ -1179,15 +1190,29 @@ enum jp_status etcd_watch(struct etcd_client *client, struct text key, enum etcd
   struct json_value answer;
   struct arena arena;
   exchange.context = &watch;
+  const struct exchange begun = exchange;
   arena_init(&watch.arena);
   arena_init_small(&arena);
   buffer_clear(&client->body);
   BUFFER_LITERAL(&client->body, "{\"create_request\":{");
   write_span(&client->body, key, span, TEXT_ABSENT);
   buffer_printf(&client->body, ",\"start_revision\":\"%" PRId64 "\"}}", from_revision);
-  enum jp_status status = ask_endpoints(client, &exchange, REPEAT_ALWAYS, &arena, &answer, error);
-  if (status == JP_OK)
-    status = watch.status;
+  enum jp_status status;
+  bool had_token = client->token[0] != '\0';
+  for (;;) {
+    status = ask_endpoints(client, &exchange, REPEAT_ALWAYS, &arena, &answer, error);
+    if (status == JP_OK)
+      status = watch.status;
+    /* etcd refuses a watch whose token has ended as it refuses a user without permission. */
+    if (status != JP_DENIED || watch.state != WATCH_ASKED || !had_token)
+      break;
+    had_token = false;
+    client->token[0] = '\0';
+    watch.status = JP_OK;
+    if (error != NULL)
+      *error = (struct jp_error){0};
+    exchange = begun;
+  }
   arena_fini(&arena);
   arena_fini(&watch.arena);
   return status;

@@ -343,10 +343,11 @@ class DirectoryTest(unittest.TestCase):
                 peer.kill()
 
     def test_a_peer_that_is_killed_five_times_has_its_name_again(self):
-        options = (*PORTS, "-d", self.etcd.endpoints, "-n", "restarted", "--uuid", UUID, "--dir-ttl", "2")
-        for _ in range(5):
-            with contextlib.closing(Peer(*options, addresses=False)) as peer:
-                self.assertEqual(self.names(), {"restarted": UUID})
+        options = (*PORTS, "-d", self.etcd.endpoints, "-n", "restarted", "--dir-ttl", "2")
+        for number in range(5):  # with a UUID of its own, or the one of the peer before
+            uuid = UUID if number > 2 else f"{number}f81d4fa-7dec-41d0-a765-00a0c91e6bf6"
+            with contextlib.closing(Peer(*options, "--uuid", uuid, addresses=False)) as peer:
+                self.assertEqual(self.names(), {"restarted": uuid})
                 peer.process.kill()
         eventually(lambda: self.etcd.read() == {}, "the entries of a killed peer end with its lease", 10)
 
@@ -559,7 +560,7 @@ class SecureTest(unittest.TestCase):
                 peer.stop()
             self.assertEqual(etcd.read(), {})
 
-    def test_a_token_that_has_ended_is_replaced(self):
+    def test_a_token_that_has_ended_is_replaced_also_for_a_watch(self):
         paths = []
 
         def forward(connection, path, data):
@@ -571,6 +572,9 @@ class SecureTest(unittest.TestCase):
             user = Path(etcd.folder.name, "user")
             user.write_text(etcd.enable_users())
             user.chmod(0o600)
+            with Registrations(etcd.endpoints, user=user, watch_after=3000) as program:
+                self.assertEqual(program.begin()[1:], ["watching"])
+                program.end()
             with Registrations(proxy.endpoints, user=user, ttl=9, name="anew") as program:
                 program.begin()
                 self.assertEqual(paths.count("/v3/auth/authenticate"), 1)

@@ -112,6 +112,17 @@ class Commands(DirectoryCase):
                 self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
                 self.assertIn(text, done.stderr)
 
+    def test_without_libcurl_the_error_says_what_to_install(self):
+        with tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
+            for name in ("libcurl.so.4", "libcurl-gnutls.so.4"):
+                Path(folder, name).write_text("no library")
+            for words, status in ((["peers", "-d", self.etcd.endpoints], 1), (["call", "-u", self.url("calc"), "1"], 4)):
+                with self.subTest(words):
+                    done = self.command(*words, LD_LIBRARY_PATH=folder)
+                    self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+                    self.assertIn("the directory needs libcurl, which cannot be loaded (Debian: libcurl4)", done.stderr)
+            self.assertEqual(self.command("--version", LD_LIBRARY_PATH=folder).returncode, 0)
+
     def test_watch_prints_each_change(self):
         process = subprocess.Popen([BINARY, "peers", "-d", self.etcd.endpoints, "--watch", "--json"],
                                    env=environment(leaks=True), stdout=subprocess.PIPE, text=True)

@@ -236,6 +236,9 @@ class Java(ModuleType):
         except (AttributeError, TooOld) as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
+        except BaseException:
+            self.close()
+            raise
         try:
             connection.pins = pins
         except BaseException:

@@ -10,10 +10,13 @@ UNIT_TEST(endpoints_are_hosts_with_ports)
     bool any_tls;
     bool all_tls;
     bool all_loopback;
-  } good[] = {
-      {"localhost:2379", false, false, true},          {"http://127.0.0.1:1", false, false, true},
-      {"https://[::1]:65535/", true, true, true},      {"https://a.example:1, b-2:3", true, false, false},
-      {"127.0.0.1:1,10.0.0.1:1", false, false, false}, {"[fe80::1]:5", false, false, false}};
+  } good[] = {{"localhost:2379", false, false, true},
+              {"http://127.0.0.1:1", false, false, true},
+              {"https://[::1]:65535/", true, true, true},
+              {"https://a.example:1, b-2:3", true, false, false},
+              {"127.0.0.1:1,10.0.0.1:1", false, false, false},
+              {"127.example:1", false, false, false},
+              {"[fe80::1]:5", false, false, false}};
   for (size_t i = 0; i < COUNT_OF(good); i++) {
     struct etcd_endpoint_facts facts;
     struct jp_error error = {0};
