@@ -786,7 +786,9 @@ class Cursor:
         self._run([("call", STATEMENT, "execute", self._plain, (text, *keys))], self._plain)
 
     def _asks_for_keys(self, text: str) -> bool:
-        return self._connection._gives_keys and _first_word(_checked_operation(text)) in INSERTS
+        # an INSERT that returns rows would give them as its keys
+        is_insert = _first_word(_checked_operation(text)) in INSERTS
+        return self._connection._gives_keys and is_insert and not _RETURNING.search(text)
 
     def _prepare(self, operation: str, asks_for_keys: bool) -> Any:
         """Returns the PreparedStatement for the text, which is kept for the next execution of the same text."""
@@ -1119,6 +1121,9 @@ def _checked_operation(operation: str) -> str:
 
 
 _START = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(\w*)", re.DOTALL)
+
+
+_RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
 
 
 def _first_word(text: str) -> str:
