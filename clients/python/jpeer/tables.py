@@ -109,7 +109,7 @@ class Chunk:
         """Returns a chunk of so many of the rows."""
         made = object.__new__(Chunk)
         made.type, made.unit, made.scale, made.nullable = self.type, self.unit, self.scale, self.nullable
-        made.rows, made.is_unknown = rows, self.is_unknown
+        made.rows, made.is_unknown, made.whole = rows, self.is_unknown, None
         made.valid = None if self.valid is None else _bits(self.valid, begin, rows)
         made.offsets = None
         if self.offsets is not None:
