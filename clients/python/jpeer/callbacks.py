@@ -7,6 +7,7 @@ on threads of this package (`Listeners`).
 
 import contextlib
 import functools
+import keyword
 import threading
 import weakref
 from collections import deque
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._native import BoundMethod, Callback
 from .answers import described
-from .classes import python_name
-from .exceptions import DENIED, JavaException, PeerError, handle_of
+from .classes import UNFIT, python_name
+from .exceptions import DENIED, Denied, JavaException, PeerError, handle_of
 from .objects import OPTIONALS
 from .thrown import Frame, ThrownExceptions
 from .values import Cast, is_comparable, marked_interfaces, names_of
@@ -35,6 +36,7 @@ COMPARABLE, OBJECT = "java.lang.Comparable", "java.lang.Object"
 FRAMES_MAX, CAUSES_MAX = 64, 16
 
 LISTENERS_MAX = 256
+UNDESCRIBED_MAX = 64  # of a class with more, each name is asked for
 LISTENER_WAKE_SECONDS = 1.0
 LISTENER_IDLE_SECONDS = 10.0
 
@@ -224,7 +226,8 @@ class CallbackTable:
         self._java = java
         self._known: weakref.WeakValueDictionary[Any, Callback] = weakref.WeakValueDictionary()
         self.thrown = ThrownExceptions(java)
-        self._defaults: dict[str, frozenset[tuple[str, int]]] = {}
+        self._signatures: dict[str, frozenset[tuple[str, int, bool]]] = {}
+        self._denied: dict[tuple[str, str], bool] = {}
         self._members: dict[str, dict[str, tuple[str, bool]]] = {}
         self._may_add_comparable = True
         self._results: dict[str, dict[str, Callable[[Any], Any]]] = {}
@@ -312,32 +315,52 @@ class CallbackTable:
         if not interfaces and not is_comparable(target):
             raise TypeError(f"{cls.__module__}.{cls.__qualname__} has no form in Java")
         interfaces = interfaces or (COMPARABLE,)
-        try:
-            overrides = [
-                f"{name}/{count}"
-                for name, count in self._default_methods(interfaces)
-                if callable(_method_of(cls, name)) and accepts(_method_of(target, name), count)
-            ]
-        except PeerError:  # without a description, which the policy may deny, any name may be a default method
-            overrides = [each for each in dir(cls) if not each.startswith("_") and callable(_method_of(cls, each))]
+        overrides = self._overrides(target, interfaces)
         overrides += [name for name, answer in OBJECT_METHODS.items() if answer.is_defined(cls)]
         return Callback(
             connection, self._method(target), self._throw, interfaces=interfaces, overrides=overrides, target=given
         )
 
-    def _default_methods(self, interfaces: Sequence[str]) -> list[tuple[str, int]]:
-        """Returns the default methods with their numbers of parameters. The other methods of a class may be many and
-        are not sent as overrides."""
-        found: set[tuple[str, int]] = set()
+    def _overrides(self, target: Any, interfaces: Sequence[str]) -> list[str]:
+        """Returns the default methods that the target has, with their numbers of parameters, and the names of its methods
+        that the descriptions lack: a policy may allow Java to call a method and hide it from this client."""
+        cls = type(target)
+        found, described_names = [], set(OBJECT_METHODS)
         for interface in interfaces:
-            if interface not in self._defaults:
-                self._defaults[interface] = frozenset(
-                    (each["name"], len(each["parameters"]))
-                    for each in self._methods(interface)
-                    if "abstract" not in each["modifiers"].split()
-                )
-            found |= self._defaults[interface]
-        return sorted(found)
+            with contextlib.suppress(PeerError):  # no description, for example because of the policy
+                methods = self._methods_of(interface)
+                described_names |= {name for name, _, _ in methods}
+                found += [
+                    f"{name}/{count}"
+                    for name, count, is_default in methods
+                    if is_default and callable(_method_of(cls, name)) and accepts(_method_of(target, name), count)
+                ]
+        hidden = [each for each in dir(cls) if not each.startswith("_") and callable(getattr(cls, each, None))]
+        hidden = [each[:-1] if each.endswith("_") and keyword.iskeyword(each[:-1]) else each for each in hidden]
+        hidden = [each for each in hidden if each not in described_names]
+        if len(hidden) > UNDESCRIBED_MAX:
+            hidden = [each for each in hidden if any(self._is_denied(interface, each) for interface in interfaces)]
+        return sorted({*found, *hidden})
+
+    def _is_denied(self, interface: str, method: str) -> bool:
+        """Returns whether the policy denies the method, which may not exist. Does not call the method."""
+        key = interface, method
+        if key not in self._denied:
+            try:
+                self._java._connection.call(interface, method, None, (UNFIT,))
+                self._denied[key] = False
+            except PeerError as why:
+                self._denied[key] = isinstance(why, Denied)
+        return self._denied[key]
+
+    def _methods_of(self, interface: str) -> frozenset[tuple[str, int, bool]]:
+        """Returns the names of the methods with their numbers of parameters, and whether they have a default."""
+        if interface not in self._signatures:
+            self._signatures[interface] = frozenset(
+                (each["name"], len(each["parameters"]), "abstract" not in each["modifiers"].split())
+                for each in self._methods(interface)
+            )
+        return self._signatures[interface]
 
     def _methods(self, interface: str) -> list[dict[str, Any]]:
         methods = described(self._java._connection.describe(None, interface), interface)["methods"]

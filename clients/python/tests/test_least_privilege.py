@@ -211,6 +211,29 @@ class Names(unittest.TestCase):
         with self.assertRaisesRegex(PermissionError, 'class: "java.util.Collections", method: "shuffle"'):
             util.Collections.shuffle(held)
 
+    def test_python_overrides_default_methods_that_only_callbacks_may_use(self):
+        @jpeer.implements("fixtures.members.Callbacks$Greeter")
+        class Mine:
+            def name(self):
+                return "me"
+
+            def greet(self):
+                return "from Python"
+
+        many = type("Many", (Mine,), {f"method{number}": lambda self: None for number in range(300)})
+        greeter = "fixtures.members.Callbacks$Greeter"
+        for described in ("", f'\n  - {{class: "{greeter}", method: name, action: ALLOW}}'):
+            rules = f"""
+  - {{class: fixtures.members.Callbacks, action: ALLOW}}{described}
+  - {{class: "{greeter}", members: CALLBACK, action: ALLOW}}
+"""
+            with launch_with(rules) as own:
+                greet = own.fixtures.members.Callbacks.greeter
+                with self.subTest(described=described):
+                    self.assertEqual(greet(Mine()), "from Python")
+                    with self.assertRaisesRegex(ValueError, "more than 255 overrides"):
+                        greet(many())
+
     def test_the_rule_in_the_error_allows_the_method(self):
         with self.assertRaises(PermissionError) as caught:
             listed().ensureCapacity(5)
