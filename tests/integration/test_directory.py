@@ -560,7 +560,7 @@ class SecureTest(unittest.TestCase):
                 peer.stop()
             self.assertEqual(etcd.read(), {})
 
-    def test_a_token_that_has_ended_is_replaced(self):
+    def test_a_token_that_has_ended_is_replaced_also_for_a_watch(self):
         paths = []
 
         def forward(connection, path, data):
@@ -572,6 +572,9 @@ class SecureTest(unittest.TestCase):
             user = Path(etcd.folder.name, "user")
             user.write_text(etcd.enable_users())
             user.chmod(0o600)
+            with Registrations(etcd.endpoints, user=user, watch_after=3000) as program:
+                self.assertEqual(program.begin()[1:], ["watching"])
+                program.end()
             with Registrations(proxy.endpoints, user=user, ttl=9, name="anew") as program:
                 program.begin()
                 self.assertEqual(paths.count("/v3/auth/authenticate"), 1)

@@ -3,8 +3,10 @@
  * at once. Prints a line for each, "listed UUID" or "failed STATUS TEXT", and then "all". At the end of its input it
  * withdraws them all, prints how many milliseconds that took, and ends.
  *
- * Options: name (with "%" for the number), uuid, service, ttl, timeout, ca, cert, key, user, wait=1, optional=1.
+ * Options: name (with "%" for the number), uuid, service, ttl, timeout, ca, cert, key, user, wait=1, optional=1; and
+ * watch_after=MS: reads the directory, pauses, and watches it, with one client. Prints "watching", or "failed" as above.
  */
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "directory/registration.h"
@@ -95,6 +97,34 @@ static void make_entry(struct entry *entry, size_t at, char **args)
     exit(2);
 }
 
+static bool end_watch(void *context, const struct etcd_event *events, size_t count, int64_t revision)
+{
+  (void)context, (void)events, (void)count, (void)revision;
+  return false;
+}
+
+static void watch_after(const struct etcd_options *options, long pause_ms)
+{
+  struct etcd_client *client;
+  struct jp_error error = {0};
+  struct etcd_pairs pairs;
+  struct arena arena;
+  arena_init(&arena);
+  enum jp_status status = etcd_client_create(options, &client, &error);
+  if (status == JP_OK)
+    status = etcd_read(client, TEXT("/pal/"), ETCD_PREFIX, clock_now_ms() + 5000, &arena, &pairs, &error);
+  usleep((useconds_t)pause_ms * 1000);
+  if (status == JP_OK)
+    status = etcd_watch(client, TEXT("/pal/"), ETCD_PREFIX, pairs.revision + 1, clock_now_ms() + 5000,
+                        end_watch, NULL, &error);
+  if (status == JP_OK)
+    printf("watching\n");
+  else
+    printf("failed %d %s\n", status, error.text);
+  etcd_client_destroy(client);
+  arena_fini(&arena);
+}
+
 static void for_each(struct entry *entries, size_t count, void *(*run)(void *))
 {
   for (size_t i = 0; i < count; i++) {
@@ -118,6 +148,8 @@ int main(int arg_count, char **args)
   for (size_t i = 0; i < count; i++)
     make_entry(&entries[i], i, args);
   for_each(entries, count, begin);
+  if (option(args + 3, "watch_after") != NULL)
+    watch_after(&entries[0].config.etcd, number(args + 3, "watch_after", 0));
   puts("all");
   fflush(stdout);
   while (read(STDIN_FILENO, bytes, sizeof bytes) > 0)
