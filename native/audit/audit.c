@@ -83,6 +83,15 @@ static enum jp_status check_kind(const struct stat *facts, const char *path, str
                  "%s is %s: the audit is written to a file, which never waits for a reader", path, kind);
 }
 
+/* A link of another user could lead to any file that this user may write. */
+static enum jp_status check_path(const char *path, struct jp_error *error)
+{
+  struct stat facts;
+  if (lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode) && facts.st_uid != 0 && facts.st_uid != geteuid())
+    return jp_fail(error, JP_INVALID, "%s is a link of another user (%u)", path, (unsigned)facts.st_uid);
+  return stat(path, &facts) == 0 ? check_kind(&facts, path, error) : JP_OK;
+}
+
 /* The lines name users and what they did. */
 static void restrict_mode(void)
 {
@@ -145,10 +154,7 @@ static enum jp_status start_writer(struct jp_error *error)
 
 enum jp_status audit_open(const struct audit_config *config, struct jp_error *error)
 {
-  struct stat facts;
-  enum jp_status status = JP_OK;
-  if (stat(config->path, &facts) == 0)
-    status = check_kind(&facts, config->path, error);
+  enum jp_status status = check_path(config->path, error);
   if (status == JP_OK)
     status = followed_file_open(&audit.file, config->path, MODE, error);
   if (status == JP_OK && isatty(audit.file.descriptor))
@@ -335,6 +341,20 @@ void audit_line_text(struct buffer *line, const char *key, struct text value)
   buffer_append_char(line, '"');
 }
 
+void audit_line_json(struct buffer *line, struct text value)
+{
+  size_t length;
+  for (size_t i = 0; i < value.len; i += length) {
+    const struct text rest = text_slice(value, i, value.len);
+    uint32_t code;
+    length = read_character(rest, &code);
+    if (code < 0x7F)
+      buffer_append_char(line, rest.data[0]);
+    else
+      append_escaped(line, text_slice(rest, 0, length));
+  }
+}
+
 void audit_line_name(struct buffer *line, const char *key, struct text class_name, struct text member)
 {
   audit_line_key(line, key);
@@ -407,7 +427,8 @@ static uint64_t number_line(struct buffer *line)
 {
   uint64_t number = 0;
   pthread_mutex_lock(&audit.queue_lock);
-  if (!line->failed && queue_lost() && queue_line(buffer_text(line))) {
+  const bool is_made = !line->failed && line->data != NULL;
+  if (is_made && queue_lost() && queue_line(buffer_text(line))) {
     number = audit.numbered;
   } else {
     audit.numbered++;
@@ -479,12 +500,15 @@ static int write_batch(void)
   return 0;
 }
 
+/* The thread of the audit tries again until it can write: no other thread does while no further line is kept. */
 static void note_failure(int failure)
 {
-  if (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_WRITES)
+  if (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_WRITES) {
+    sem_post(&audit.wanted);
     log_error("the audit cannot be written: %s: %s: %s", audit.file.path, strerror(failure),
               audit.on_error == AUDIT_STOPS ? "operations are refused until it can (--audit-on-error stop)"
                                             : "operations go on without it (--audit-on-error serve)");
+  }
   atomic_store_explicit(&audit.state, AUDIT_FAILS, memory_order_relaxed);
   audit.again_ms = clock_now_ms() + AGAIN_MS;
 }
@@ -518,8 +542,16 @@ static bool reopen(void)
   if (now_ms == audit.followed_ms)
     return false;
   audit.followed_ms = now_ms;
-  if (!followed_file_follow(&audit.file))
+  if (!followed_file_has_moved(&audit.file))
     return false;
+  struct jp_error error;
+  enum jp_status status = check_path(audit.file.path, &error);
+  if (status == JP_OK)
+    status = followed_file_reopen(&audit.file, &error);
+  if (status != JP_OK) {
+    log_warn_rarely("the audit goes on in the file that was moved: %s", error.text);
+    return false;
+  }
   restrict_mode();
   end_torn_line();
   begin_line_again();

@@ -635,8 +635,8 @@ static bool keep_answer(struct jp_chain *chain, const struct chain_step *step, s
   return true;
 }
 
-static enum jp_client_status report_step(const struct jp_chain *chain, size_t step,
-                                         struct jp_answer *answer, struct jp_client_error *error)
+static enum jp_client_status report_step(const struct jp_chain *chain, size_t step, struct jp_answer *answer,
+                                         struct jp_client_error *error)
 {
   const struct text name = chain->steps[step].name;
   bool is_named = chain->steps[step].has_result;

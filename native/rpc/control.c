@@ -199,7 +199,8 @@ static void fill_session(struct rpc_run *run, const struct operation *operation,
                 "{\"epoch\":\"%s\",\"client\":%" PRIu64 ",\"message_max\":%zu,\"values_max\":%zu,"
                 "\"version\":\"%s\",\"protocol\":%d,\"capabilities\":[",
                 epoch, client->process == NULL ? client->number : rpc_process_client(client->process),
-                config->limits.message_max, config->limits.values_max, config->version, CAPABILITIES_PROTOCOL);
+                config->limits.message_max, config->limits.values_max, config->version,
+                CAPABILITIES_PROTOCOL);
   write_capabilities(client->push != NULL, &words);
   BUFFER_LITERAL(&words, "]}");
   fill_text(words.failed ? TEXT_ABSENT : arena_text(arena, buffer_text(&words)), outcome);

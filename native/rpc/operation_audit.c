@@ -100,19 +100,24 @@ static void append_member(struct buffer *line, const struct operation *operation
 static void append_values(struct buffer *line, const struct operation *operation)
 {
   size_t room = VALUES_MAX;
+  struct buffer values;
+  buffer_init(&values);
   audit_line_key(line, "values");
   buffer_append_char(line, '[');
   for (size_t i = 0; i < operation->arg_count; i++) {
     const size_t length = rpc_value_length(&operation->args[i]);
     if (i > 0)
-      buffer_append_char(line, ',');
+      buffer_append_char(&values, ',');
     if (length > room) {
-      BUFFER_LITERAL(line, "\"...\"");
+      BUFFER_LITERAL(&values, "\"...\"");
       break;
     }
     room -= length;
-    rpc_value_write(line, &operation->args[i]);
+    rpc_value_write(&values, &operation->args[i]);
   }
+  line->failed |= values.failed;
+  audit_line_json(line, buffer_text(&values));
+  buffer_fini(&values);
   buffer_append_char(line, ']');
 }
 

@@ -21,7 +21,7 @@ from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClien
 from support.metrics import ask, place_of
 from support.peer import BINARY, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
-from support.principals import ALICE, BOB, CAROL, FILE, TokenHttpClient, bearer
+from support.principals import ALICE, BOB, CAROL, FILE, LISTED, TokenHttpClient, bearer
 
 CALCULATOR, BLOCKERS, FIELDS = "fixtures.Calculator", "fixtures.Blockers", "fixtures.Fields"
 ADD = (CALCULATOR, "add", 1, 2)
@@ -57,6 +57,11 @@ class Audited(PeerCase):
 
     def assert_gapless(self, lines):
         self.assertEqual([line["seq"] for line in lines], list(range(1, len(lines) + 1)))
+
+
+def make_link_of_another_user(target, path):
+    path.symlink_to(target)
+    os.lchown(path, LISTED, LISTED)
 
 
 def attempt(action, *args, **named):
@@ -286,6 +291,10 @@ class Operations(Audited):
             self.assertEqual((self.last().get("values"), self.last().get("message")), (values, message))
             attempt(self.client.call, "fixtures.Throwables", "plain", "x" * 5000)
             self.assertEqual(self.last().get("values"), values and ["..."])
+            attempt(self.client.call, "fixtures.Throwables", "plain", "a\u2028\u202e\x7f\x9b\u00e9")
+            self.assertEqual(self.last().get("values"), values and ["a\u2028\u202e\x7f\x9b\u00e9"])
+            self.assertEqual("\u00e9" in self.path.read_text(encoding="utf-8"), bool(options))
+            self.assertNotRegex(self.path.read_text(encoding="utf-8"), "[\u2028\u202e\x7f\x9b]")
             self.assertEqual("secret" in self.path.read_text(encoding="utf-8"), bool(options))
 
 
@@ -353,10 +362,31 @@ class Others(Audited):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"jpeer run: --audit: {path}", done.stderr)
             self.assertIn(text, done.stderr)
+        if os.geteuid() == 0:
+            link = self.folder / "link"
+            make_link_of_another_user("/dev/null", link)
+            self.assertIn("is a link of another user", run_to_end("run", "--as-service", "--audit", link).stderr)
         for options, text in ((("--audit", "-"), "the path of a file"), (("--audit-values",), "needs --audit")):
             done = run_to_end("run", "--as-service", *options)
             self.assertEqual(done.returncode, 2)
             self.assertIn(text, done.stderr)
+
+    def test_the_moved_file_goes_on_while_its_path_cannot_be_used(self):
+        self.audited()
+        moved = self.folder / "moved"
+        self.path.rename(moved)
+        rows = [(os.mkfifo, os.unlink, "is a pipe"), (os.mkdir, os.rmdir, "is a folder")]
+        if os.geteuid() == 0:
+            rows.append((lambda path: make_link_of_another_user("/dev/null", path), os.unlink, "is a link of another user"))
+        for make, remove, reason in rows:
+            make(self.path)
+            before = len(self.lines(moved))
+            eventually(lambda: self.client.call(*ADD) and reason in self.peer.stderr(), reason)
+            self.assertGreater(len(self.lines(moved)), before)
+            remove(self.path)
+            eventually(lambda: self.client.call(*ADD) and self.path.exists(), "the path is used")
+            moved = self.folder / f"moved {reason}"
+            self.path.rename(moved)
 
     def test_no_line_is_lost_or_doubled_when_the_file_is_moved_under_load(self):
         self.audited()
@@ -399,6 +429,32 @@ class Others(Audited):
         for client in self.each(WebSocketClient, HttpClient, ZmqClient):
             error = self.assert_fails(FAILED, "because the audit cannot be written", client.call, *ADD)
             self.assertEqual(error.data["reason"], "audit")
+
+    def test_it_is_written_again_also_if_no_further_line_could_be_kept(self):
+        link, good = self.folder / "link", self.folder / "good.json"
+
+        def point_to(path):
+            new = self.folder / "new"
+            new.symlink_to(path)
+            new.replace(link)
+        good.touch()
+        point_to(good)
+        self.path = link
+        self.audited()
+        batch = json.dumps([call_request(1, *ADD)] * 500)
+        self.client.call(*ADD)
+        self.await_event("connected")
+        point_to("/dev/full")
+        for _ in range(12):
+            self.client.exchange(batch)
+        point_to(good)
+        self.peer.await_stderr("the audit is written again")
+        self.await_event("lost")
+        self.peer.stop()
+        lines = self.lines(good)
+        lost = sum(line.get("count", 0) for line in lines if line["event"] == "lost")
+        self.assertEqual(lines[-1]["seq"], len(lines) + lost)
+        self.assertEqual(lost + sum(line["event"] == "end" for line in lines), 6001)
 
     def test_the_lines_of_a_full_disk_are_written_later(self):
         link = self.folder / "link"
@@ -607,6 +663,12 @@ class Learning(Audited):
             done = run_to_end("policy", "suggest", self.path)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(f"jpeer policy suggest: {self.path}:{reason}", done.stderr)
+        self.path.write_text(json.dumps(good) + "\n", encoding="utf-8")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([BINARY, "policy", "suggest", self.path], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be written: No space left on device", done.stderr)
         self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
         self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
 

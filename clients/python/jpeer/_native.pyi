@@ -54,6 +54,18 @@ class Hooks:
     such a tuple or None. `data` is the parsed data of the error. NotImplemented: the arguments are converted anew and
     the request is sent again, once."""
 
+# py_arrow.c. A field is (name, Arrow's format, whether it is nullable), a batch (rows, a list of columns), and a column
+# (the number of nulls, or -1; the buffers, None for a bitmap that is absent). Returns a PyCapsule "arrow_array_stream".
+def arrow_stream(fields: list[tuple[str, str, bool]], batches: list[tuple[int, list[tuple[int, tuple[Any, ...]]]]]) -> Any: ...
+# A capsule of a stream, or those of a schema and an array. Returns (reader, names of the columns).
+def arrow_open(first: Any, second: Any = ..., /) -> tuple[Any, list[str | None]]: ...
+# The next rows, at most so many, each column as (type, unit, scale, data, offsets, valid) of jpeer.rows; None: the end.
+def arrow_read(reader: Any, rows: int, /) -> tuple[int, list[tuple[Any, ...]]] | None: ...
+# Whether offsets lead through the data without a step back, and a text is UTF-8 whose characters are not divided.
+def check_offsets(offsets: Any, data: Any, is_text: bool, /) -> bool: ...
+def append_bits(bits: bytearray, rows: int, more: Any, more_rows: int, /) -> None: ...  # more: None: bits that are set
+def append_offsets(offsets: bytearray, more: Any, /) -> None: ...
+
 class Typed:
     """A value with the Java type that it is sent as: Typed("int", 5), Typed("java.util.Collection", obj),
     Typed("java.lang.String", None). The type chooses among overloads, as a cast does."""

@@ -9,7 +9,7 @@ import operator
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -23,7 +23,7 @@ from .names import source_name
 from .objects import Wrapper
 from .pieces import Pieces
 from .rows import new_rows
-from .tables import Table, read_table
+from .tables import PAGE, Table, read_batches, read_table
 
 STOP_SECONDS = 10.0
 NAMES_MAX = 100_000  # in one package
@@ -114,6 +114,10 @@ class Java(ModuleType):
         columns: names of columns or paths in the elements, such as "address.city"; None: all. rows: at most so many.
         progress: shows a bar if tqdm is installed."""
         return read_table(self, source, columns, rows, progress)
+
+    def table_batches(self, source: Any, columns: Sequence[str] | None = None, rows: int = PAGE) -> Iterator[Table]:
+        """Yields the same rows as `table` in Tables of at most so many rows. The next one is fetched while one is used."""
+        return read_batches(self, source, columns, rows)
 
     def rows(self, source: Any, target: Any = "java.util.List", of: str | None = None) -> Any:
         """Sends the rows of a Table, a DataFrame, an Arrow table, or an iterable of tuples to a new Collection of the class
@@ -232,6 +236,9 @@ class Java(ModuleType):
         except (AttributeError, TooOld) as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
+        except BaseException:
+            self.close()
+            raise
         try:
             connection.pins = pins
         except BaseException:
@@ -371,7 +378,7 @@ def launch(
     return java._opened(connection, True, pin)
 
 
-def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
+def words_of(words: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
     """Returns a list of words. A single word becomes a list."""
     if isinstance(words, (str, os.PathLike)):
         words = [words]

@@ -19,6 +19,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from types import TracebackType
 from typing import Any
@@ -66,8 +67,8 @@ from .dbapi_types import (
     type_of,
 )
 from .exceptions import JavaException, PeerError
-from .rows import Part, RowSender
-from .tables import PAGE, Chunk, Table, read_table
+from .rows import Page, Part, RowSender, pages_of
+from .tables import PAGE, Chunk, Table, _needed, read_table
 
 __all__ = [
     "BINARY", "Binary", "BlobReader", "ClobReader", "Connection", "Cursor", "DATETIME", "DataError", "DatabaseError",
@@ -104,37 +105,47 @@ Converters = Mapping[int | str, Callable[[Any], Any]]
 # ---- peers ----
 
 
-class _Peers:
-    """The peers that connect has launched. Connections with the same jars and options share one, which ends with the
-    last of them."""
+class _Peer:
+    """A peer that connect has launched. Connections with the same jars and options share it, and it ends with the last
+    of them."""
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()  # a finalizer may run inside
-        self._peers: dict[Any, tuple[Java, int]] = {}
+    def __init__(self, java: Java) -> None:
+        self.java = java
+        self.users = 1
+        self.process = os.getpid()
 
-    def acquire(self, jars: Sequence[str], jvm_options: Sequence[str]) -> tuple[Java, Any]:
-        key = (os.getpid(), join_class_path(jars), tuple(jvm_options))
-        with self._lock:
-            java, users = self._peers.get(key, (None, 0))
-            if java is None or java.is_closed:
-                java, users = launch(jars, jvm_options=jvm_options), 0
-            self._peers[key] = (java, users + 1)
-        return java, key
+    @property
+    def is_own(self) -> bool:
+        """False: this process was forked after the launch."""
+        return self.process == os.getpid()
 
-    def release(self, java: Java, key: Any) -> None:
-        with self._lock:
-            known, users = self._peers.get(key, (None, 0))
-            is_last = known is not java or users == 1  # another peer has this key if this one has ended
-            if known is java and not is_last:
-                self._peers[key] = (java, users - 1)
-            elif known is java:
-                del self._peers[key]
-        if is_last and key[0] == os.getpid():
-            java.close()
+    def release(self) -> None:
+        with _peers_lock:
+            self.users -= 1
+            is_last = self.users == 0
+            if is_last:
+                for key in [key for key, peer in _peers.items() if peer is self]:
+                    del _peers[key]
+        if is_last and self.is_own:
+            self.java.close()
 
 
-_peers = _Peers()
+_peers: dict[Any, _Peer] = {}
+_peers_lock = threading.RLock()  # a finalizer may release a peer while this thread has the lock
 _loaders_lock = threading.Lock()
+
+
+def _acquire_peer(jars: Sequence[str], jvm_options: Sequence[str]) -> _Peer:
+    key = (join_class_path(jars), tuple(jvm_options))
+    with _peers_lock:
+        peer = _peers.get(key)
+        if peer is not None and peer.is_own:
+            peer.users += 1  # from now on no finalizer ends it
+            if not peer.java.is_closed:
+                return peer
+            peer.release()
+        peer = _peers[key] = _Peer(launch(jars, jvm_options=jvm_options))
+        return peer
 
 
 def _loader_of(java: Java, jars: Sequence[str]) -> Any:
@@ -163,8 +174,12 @@ def _find_driver(java: Java, url: str, driver: Any, loader: Any) -> Any:
     try:
         return java._connection.call("java.sql.DriverManager", "getDriver", None, (url,))
     except JavaException as error:
-        scheme = ":".join(url.split(":")[:2])
-        raise InterfaceError(f"no driver for {scheme} is in the class path: give its jar (jars=) or its class (driver=)") from error
+        raise InterfaceError(f"no driver for {_scheme(url)} is in the class path: give its jar (jars=) or its class (driver=)") from error
+
+
+def _scheme(url: str) -> str:
+    """Returns the start of a URL, which has no password."""
+    return ":".join(url.split(":")[:2])
 
 
 def _names_of_drivers(loader: Any) -> Iterator[str]:
@@ -200,25 +215,28 @@ def connect(
     """
     if not isinstance(url, str):
         raise TypeError(f"the url is a str, not {type(url).__name__}")
+    if java is not None and not isinstance(java, Java):
+        raise TypeError(f"java is a connection of jpeer.launch or jpeer.connect, not {type(java).__name__}")
     entries = words_of(jars, "jars")
-    key = None
-    with translating:
-        if java is None:
-            java, key = _peers.acquire(entries, words_of(jvm_options, "jvm_options"))
-            loader = None
-        else:
-            loader = _loader_of(java, entries)
+    peer = None
     try:
         with translating:
+            if java is None:
+                peer = _acquire_peer(entries, words_of(jvm_options, "jvm_options"))
+                java, loader = peer.java, None
+            else:
+                loader = _loader_of(java, entries)
             found = _find_driver(java, url, driver, loader)
-            jdbc = java._connection.call(DRIVER, "connect", found, (url, _properties(java, found, url, user, password, properties)))
+            given = _properties(java, found, url, user, password, properties)
+            jdbc = java._connection.call(DRIVER, "connect", found, (url, given))
             if jdbc is None:
-                raise InterfaceError(f"the driver {found._java_type} does not accept {':'.join(url.split(':')[:2])}")
-            return Connection(java, key, jdbc, autocommit, isolation, fetch_size, converters, generated_keys)
+                raise InterfaceError(f"the driver {found._java_type} does not accept {_scheme(url)}")
     except BaseException:
-        if key is not None:
-            _peers.release(java, key)
+        if peer is not None:
+            peer.release()
         raise
+    with translating:
+        return Connection(java, peer, jdbc, autocommit, isolation, fetch_size, converters, generated_keys)
 
 
 def _properties(java: Java, driver: Object, url: str, user: str | None, password: str | None, more: Mapping[str, Any] | None) -> Any:
@@ -238,20 +256,21 @@ def _properties(java: Java, driver: Object, url: str, user: str | None, password
 # ---- connections ----
 
 
-def _end(java: Java, key: Any, jdbc: Object) -> None:
-    """Closes a connection that Python has dropped. Its transaction is rolled back."""
-    ended = (JavaException, PeerError, ConnectionError, TimeoutError, RuntimeError)  # a RuntimeError in a forked process
+def _end(java: Java, peer: _Peer | None, jdbc: Object) -> None:
+    """Ends a connection that was closed or dropped: rolls its transaction back, and closes it."""
+    native = java._connection
     try:
-        for method in ("rollback", "close"):
-            try:
-                is_needed = method == "close" or not java._connection.call(CONNECTION, "getAutoCommit", jdbc)
-                if is_needed:
-                    java._connection.call(CONNECTION, method, jdbc)
-            except ended:
-                pass  # the database or the peer has ended the connection before
+        if peer is None or peer.is_own:
+            for method in ("rollback", "close"):
+                try:
+                    if method == "close" or not native.call(CONNECTION, "getAutoCommit", jdbc):
+                        native.call(CONNECTION, method, jdbc)
+                # A RuntimeError: this process was forked.
+                except (JavaException, PeerError, ConnectionError, TimeoutError, RuntimeError):
+                    pass  # the database, the peer or another process has ended the connection before
     finally:
-        if key is not None:
-            _peers.release(java, key)
+        if peer is not None:
+            peer.release()
 
 
 class Connection:
@@ -263,9 +282,10 @@ class Connection:
     ProgrammingError, NotSupportedError = ProgrammingError, NotSupportedError
 
     def __init__(
-        self, java: Java, key: Any, jdbc: Object, autocommit: bool, isolation: str | None, fetch_size: int,
+        self, java: Java, peer: _Peer | None, jdbc: Object, autocommit: bool, isolation: str | None, fetch_size: int,
         converters: Converters | None, generated_keys: bool | None,
     ) -> None:  # fmt: skip
+        self._finalizer = weakref.finalize(self, _end, java, peer, jdbc)
         self._java = java
         self._native = java._connection
         self._lock = threading.RLock()
@@ -274,16 +294,19 @@ class Connection:
         self._has_changed_schema = False  # in this transaction
         self.fetch_size = fetch_size
         self.converters: dict[int | str, Callable[[Any], Any]] = dict(converters or {})
-        metadata = self._native.call(CONNECTION, "getMetaData", jdbc)
-        name = self._native.call(DATABASE, "getDatabaseProductName", metadata) or ""
-        self._product = PRODUCTS.get(name, Product)(name, self._native, jdbc)
-        self._gives_keys = self._product.gives_keys if generated_keys is None else generated_keys
-        self._count_method = self._find_count_method()
-        if isolation is not None:
-            self.isolation = isolation
-        self._autocommit = True  # as JDBC promises
-        self.autocommit = autocommit
-        self._finalizer = weakref.finalize(self, _end, java, key, jdbc)
+        try:
+            metadata = self._native.call(CONNECTION, "getMetaData", jdbc)
+            name = self._native.call(DATABASE, "getDatabaseProductName", metadata) or ""
+            self._product = PRODUCTS.get(name, Product)(name, self._native, jdbc)
+            self._gives_keys = self._product.gives_keys if generated_keys is None else generated_keys
+            self._count_method = self._find_count_method()
+            if isolation is not None:
+                self.isolation = isolation
+            self._autocommit = True  # as JDBC promises
+            self.autocommit = autocommit
+        except BaseException:
+            self._finalizer()
+            raise
 
     def _find_count_method(self) -> str:
         """Returns the method for update counts: drivers of JDBC 4.1 and older have no long counts."""
@@ -344,8 +367,7 @@ class Connection:
 
     @autocommit.setter
     def autocommit(self, value: bool) -> None:
-        with translating:
-            self._native.call(CONNECTION, "setAutoCommit", self._jdbc, (bool(value),))
+        self._call("setAutoCommit", bool(value))
         self._autocommit = bool(value)
 
     @property
@@ -360,8 +382,7 @@ class Connection:
         level = ISOLATION_LEVELS.get(name.upper().replace("_", " "))
         if level is None:
             raise ProgrammingError(f"{name!r} is no isolation level; the levels are {', '.join(ISOLATION_LEVELS)}")
-        with translating:
-            self._native.call(CONNECTION, "setTransactionIsolation", self._jdbc, (level,))
+        self._call("setTransactionIsolation", level)
 
     def commit(self) -> None:
         """Commits the transaction. With autocommit there is nothing to commit."""
@@ -600,24 +621,50 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, seq_of_parameters: Iterable[Parameters]) -> "Cursor":
-        """Executes a statement once for each list of parameters, or row of a Table, in batches of the driver. rowcount is
-        the sum; -1 if the driver does not tell it."""
+        """Executes a statement once for each list of parameters, in batches of the driver. A Table, a DataFrame or an Arrow
+        table is a sequence of its rows. rowcount is the sum; -1 if the driver does not tell it."""
         with self._use():
             self._reset()
             _checked_operation(operation)
             counts: list[int] = []
-            rows = iter(seq_of_parameters)
             first = 0
             try:
-                while page := list(islice(rows, BATCH_ROWS)):
-                    counts += self._execute_page(operation, page, first)
-                    first += len(page)
+                if _is_frame(seq_of_parameters) and not self._sizes:
+                    counts = self._execute_frame(operation, seq_of_parameters)
+                else:
+                    rows = iter(seq_of_parameters)
+                    while page := list(islice(rows, BATCH_ROWS)):
+                        counts += self._execute_page(operation, page, first)
+                        first += len(page)
             except BaseException:
                 self._forget_prepared()  # which may hold rows that were not executed
                 raise
             self.rowcount = -1 if SUCCESS_NO_INFO in counts else sum(counts)
             self._sizes = ()
         return self
+
+    def _execute_frame(self, operation: str, source: Any) -> list[int]:
+        """Executes batches of the rows of a DataFrame or an Arrow table, whose columns are sent as they are."""
+        product = self._connection._product
+        statement = self._current = self._prepare(operation, False)
+        sender = RowSender(self._connection._java, statement)
+        width = 0
+
+        def pages() -> Iterator[Page]:
+            nonlocal width
+            for names, rows, parts in pages_of(source, sender.page_rows):
+                width = len(parts)
+                self._check_count(width)
+                for name, part in zip(names, parts, strict=True):
+                    if part.type in product.lacks:
+                        raise NotSupportedError(f"column {name!r}: {product.name} has no {part.type}; give a list of rows")
+                yield names, rows, parts
+
+        try:
+            return [each for part in sender.send(pages()) for each in memoryview(part).cast("i")]
+        except JavaException:
+            self._explain(statement, width)
+            raise
 
     def _execute_page(self, operation: str, page: list[Parameters], first: int) -> list[int]:
         """Executes a batch. Returns the update count of each row."""
@@ -770,7 +817,8 @@ class Cursor:
         setter, made = self._connection._product.setter, []
         number = 0
         try:
-            for number, value in enumerate(parameters, 1):
+            for value in parameters:
+                number += 1
                 made.append(setter(value))
         except Error as error:
             raise type(error)(f"{place}parameter {number}: {error}") from error
@@ -797,7 +845,7 @@ class Cursor:
             arguments = step[4]
             if len(arguments) > 1 and isinstance(arguments[1], (str, bytes)) and len(arguments[1]) > LONG_VALUE:
                 made += self._native.batch(part) if part else []
-                made.append(self._native.call(*step[1:4], arguments))
+                made.append(self._native.call(step[1], step[2], step[3], arguments))
                 part = []
                 continue
             part.append(step)
@@ -830,7 +878,7 @@ class Cursor:
             type = type_of(number)
             by_name = converters.get(type_name) or converters.get(type_name.lower()) if type_name else None
             columns.append(Column(label or "", type, type_name, by_name or converters.get(type)))
-            self.description.append((label, type, display_size, None, precision, scale, NULLABLE.get(nullable)))
+            self.description.append((label or "", type, display_size, None, precision, scale, NULLABLE.get(nullable)))
         return columns
 
     def _fact(self, metadata: Any, name: str, index: int) -> Any:
@@ -845,8 +893,8 @@ class Cursor:
 
     @property
     def lastrowid(self) -> Any:
-        """The key that the last INSERT of execute has generated; of several rows, that of the last one. None: there is
-        none, or it was not asked for (`generated_keys` of connect)."""
+        """The key that the last INSERT of execute has generated; of several rows, the last one that the driver gives.
+        None: there is none, or it was not asked for (`generated_keys` of connect)."""
         if self._has_keys:
             with self._use():
                 self._fetch_keys()
@@ -865,7 +913,8 @@ class Cursor:
         rows = list(read_table(self._connection._java, results, None, None, False))
         self._native.call(RESULT_SET, "close", results)
         if rows and rows[-1]:
-            self._lastrowid = next((each for each in rows[-1] if type(each) is int), rows[-1][0])
+            keys = [int(each) if isinstance(each, Decimal) and each == int(each) else each for each in rows[-1]]
+            self._lastrowid = next((each for each in keys if type(each) is int), keys[0])
 
     def nextset(self) -> bool | None:
         """Goes on to the next rows that the statement gives, over counts of updates between them. None: there are no
@@ -1009,8 +1058,8 @@ class Cursor:
 
 
 class _Use:
-    """A context in which a cursor uses JDBC: alone on the connection. Java's exceptions become Errors, and a
-    KeyboardInterrupt cancels the statement."""
+    """A context in which a cursor uses JDBC: alone on the connection. Java's exceptions become Errors. A
+    KeyboardInterrupt, and a timeout of the peer's connection, cancel the statement."""
 
     __slots__ = ("_cursor",)
 
@@ -1029,7 +1078,7 @@ class _Use:
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
         try:
-            if isinstance(error, KeyboardInterrupt):
+            if isinstance(error, (KeyboardInterrupt, TimeoutError)):
                 try:
                     self._cursor.cancel()
                 except Error:
@@ -1040,6 +1089,12 @@ class _Use:
 
 
 # ---- helpers ----
+
+
+def _is_frame(source: Any) -> bool:
+    """Returns whether the source has columns for jpeer.rows. A Table is read by its rows, which may need conversions."""
+    is_frame = hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__") or hasattr(source, "iloc")
+    return is_frame and not isinstance(source, Table)
 
 
 def _checked_operation(operation: str) -> str:
@@ -1073,8 +1128,7 @@ def _with_types(setters: list[Setter], sizes: Sequence[Any]) -> list[Setter]:
 
 
 def _as_schema(table: Any, schema: Any) -> Any:
-    import pyarrow
-
+    pyarrow = _needed("pyarrow", "batches()")
     columns = [
         column if column.type == field.type else _as_type(pyarrow, column, field.type)
         for column, field in zip(table.columns, schema, strict=True)

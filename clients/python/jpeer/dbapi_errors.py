@@ -92,7 +92,7 @@ BY_SQLITE_CODE: dict[int, Kind] = {
 
 
 def _class_names(error: JavaException) -> list[str]:
-    return [each._java_name for each in type(error).__mro__ if getattr(each, "_java_name", None)]
+    return [name for each in type(error).__mro__ if (name := getattr(each, "_java_name", ""))]
 
 
 def _kind_of(names: list[str], state: str | None, code: int | None) -> Kind:

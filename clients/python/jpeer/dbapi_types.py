@@ -14,11 +14,10 @@ from typing import Any
 
 from ._native import Array, Connection, Object, Typed
 from .dbapi_errors import DataError, InterfaceError, ProgrammingError
-from .pages import to_list
 from .rows import Part, list_part
 from .sequences import to_python
 from .tables import Chunk
-from .times import UUID, BigDecimal, DateTime
+from .times import UUID, BigDecimal, DateTime, Duration
 from .values import _iso_text, _numpy_value, text_as
 
 RESULT_SET, ARRAY, CONNECTION = "java.sql.ResultSet", "java.sql.Array", "java.sql.Connection"
@@ -174,7 +173,7 @@ def checked_text(value: str) -> str:
             value.encode()
         except UnicodeEncodeError as error:
             raise DataError(f"a text with the lone surrogate {value[error.start]!a} has no form in SQL") from None
-    return str(value)
+    return str.__str__(value)  # str(value) is another text for an enum's member
 
 
 def _text(value: str) -> Setter:
@@ -218,6 +217,7 @@ class Product:
     keys_change = False  # whether another INSERT of the connection changes them
     after_changes: str | None = None  # a statement to execute after a change of the schema
     plain = PLAIN
+    lacks: tuple[str, ...] = ()  # types of columns that need a conversion
     checks_count = False  # whether the driver takes null for a parameter that is missing
 
     def __init__(self, name: str, connection: Connection, jdbc: Any) -> None:
@@ -323,14 +323,21 @@ class Product:
 
 
 class SQLite(Product):
-    """SQLite has neither times nor decimals. They are texts, as Python's sqlite3 writes them."""
+    """SQLite has neither times nor decimals. They are texts, times as Python's sqlite3 writes them."""
 
     keys_change = True
     plain = PLAIN - {datetime.date, datetime.datetime, datetime.time}
+    lacks = ("date", "time", "timestamp", "instant")
     checks_count = True
 
     def counts(self, word: str) -> bool:
         return word in ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH")  # others have the count of the last change
+
+    def setter(self, value: Any) -> Setter:
+        made = super().setter(value)
+        if made[0] == "setBigDecimal" and not isinstance(value, decimal.Decimal):
+            raise DataError("SQLite has no integers of more than 64 bits")
+        return made
 
     def _moment(self, value: datetime.datetime) -> Setter:
         return _text(_iso_text(value).replace("T", " "))
@@ -369,6 +376,15 @@ class PostgreSQL(Product):
         of_bytes = kind == "bytea" and not any(isinstance(each, (list, tuple)) for each in value)
         array = (kind, Typed("byte[][]" if of_bytes else "java.lang.Object[]", elements))
         return "setArray", (self._connection.call(CONNECTION, "createArrayOf", self._jdbc, array),)
+
+
+class MariaDB(Product):
+    """MariaDB's driver is wrong about a negative Duration with a fraction."""
+
+    def _duration(self, value: datetime.timedelta) -> Setter:
+        seconds, microsecond = divmod(abs(value) // datetime.timedelta(microseconds=1), 10**6)
+        sign = "-" if value < datetime.timedelta(0) else ""
+        return _text(f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}.{microsecond:06}")
 
 
 ELEMENT_TYPES: list[tuple[type, str]] = [
@@ -414,7 +430,7 @@ def _null_array(values: Sequence[Any]) -> str:
     return "{" + ",".join(_null_array(each) if isinstance(each, (list, tuple)) else "NULL" for each in values) + "}"
 
 
-PRODUCTS: dict[str, type[Product]] = {"SQLite": SQLite, "PostgreSQL": PostgreSQL}
+PRODUCTS: dict[str, type[Product]] = {"MariaDB": MariaDB, "PostgreSQL": PostgreSQL, "SQLite": SQLite}
 
 
 # ---- values of columns ----
@@ -458,11 +474,13 @@ def plain(value: Any) -> Any:
         return uuid.UUID(int=value.int)  # without the methods of Java
     if isinstance(value, BigDecimal):
         return decimal.Decimal(value)
+    if isinstance(value, Duration) and not value.nanoseconds:
+        return datetime.timedelta(value.days, value.seconds, value.microseconds)
     if not isinstance(value, Object):
         return value
     name = value._java_type
     if isinstance(value, Array):
-        return bytes(value) if name == "byte[]" else to_list(value)
+        return bytes(value) if name == "[B" else to_python(value)
     if name == "org.postgresql.util.PGInterval":
         return _interval(value, ("Years", "Months", "Days", "Hours", "Minutes", "WholeSeconds"), "MicroSeconds", 1)
     if name == "org.h2.api.Interval":

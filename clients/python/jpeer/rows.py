@@ -92,7 +92,7 @@ def _bits(bits: memoryview, begin: int, end: int) -> Any:
     return (shifted & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 
-def _packed(flags: Iterable[bool], rows: int) -> bytes:
+def packed(flags: Iterable[bool], rows: int) -> bytes:
     """Returns a bit for each of the flags, the first one the least significant."""
     digits = bytes(map(48 .__add__, flags))[::-1]  # "0" and "1"
     return int(digits or b"0", 2).to_bytes((rows + 7) // 8, "little")
@@ -111,7 +111,7 @@ def list_part(values: Sequence[Any]) -> Part:
         kinds.discard(type(None))
         if not kinds:
             return Part("object", rows, list(values))
-        valid = _packed((value is not None for value in values), rows)
+        valid = packed((value is not None for value in values), rows)
     types = {_base(kind) for kind in kinds}
     make = MAKERS.get(next(iter(types))) if len(types) == 1 else _floats if types == {int, float} else None
     if make is None:
@@ -165,7 +165,7 @@ def _decimals(values: Sequence[decimal.Decimal]) -> Part | None:
 
 
 def _booleans(values: Sequence[bool]) -> Part | None:
-    return Part("boolean", len(values), _packed(values, len(values)))
+    return Part("boolean", len(values), packed(values, len(values)))
 
 
 def _dates(values: Sequence[datetime.date]) -> Part | None:
@@ -183,12 +183,12 @@ def _moments(values: Sequence[datetime.datetime]) -> Part | None:
         whole = array("q", ((each.days * 86400 + each.seconds) * 1000000 + each.microseconds for each in parts))
         return Part(type, len(values), whole, unit="us")
     try:
-        return Part(type, len(values), array("q", (_nanoseconds(value, epoch) for value in values)), unit="ns")
+        return Part(type, len(values), array("q", (nanoseconds(value, epoch) for value in values)), unit="ns")
     except OverflowError:  # beyond the years from 1678 to 2262
         return None
 
 
-def _nanoseconds(value: datetime.datetime, epoch: datetime.datetime) -> int:
+def nanoseconds(value: datetime.datetime, epoch: datetime.datetime) -> int:
     since = value - epoch
     return ((since.days * 86400 + since.seconds) * 1000000 + since.microseconds) * 1000 + _nanosecond(value)
 
@@ -218,11 +218,17 @@ Page = tuple[Sequence[str | None], int, list[Part]]  # the names of the columns,
 
 
 def pages_of(source: Any, page_rows: Callable[[], int]) -> Iterator[Page]:
-    """Yields the rows of a Table, or of an iterable of tuples or lists, in pages. page_rows: the rows that the next page
+    """Yields the rows of a Table, of what arrow.py knows, or of an iterable of tuples or lists, in pages. page_rows: the rows that the next page
     takes from an iterable."""
     if isinstance(source, Table):
         for rows, chunks in source._pages:
             yield source.column_names, rows, [_chunk_part(chunk) for chunk in chunks]
+        return
+    from .arrow import frame_pages  # which needs this module
+
+    frame = frame_pages(source, page_rows)
+    if frame is not None:
+        yield from frame
         return
     rows_of = iter(source)
     first = 0

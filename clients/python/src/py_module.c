@@ -17,6 +17,12 @@ static PyMethodDef functions[] = {
     {"directory_peers", directory_peers, METH_VARARGS,
      PyDoc_STR("The peers of a directory, and which entries cannot be read.")},
     {"await_peer", directory_await_peer, METH_VARARGS, PyDoc_STR("Waits until a directory has a peer.")},
+    {"arrow_stream", arrow_stream, METH_VARARGS, NULL},
+    {"arrow_open", arrow_open, METH_VARARGS, NULL},
+    {"arrow_read", arrow_read, METH_VARARGS, NULL},
+    {"append_bits", arrow_append_bits, METH_VARARGS, NULL},
+    {"append_offsets", arrow_append_offsets, METH_VARARGS, NULL},
+    {"check_offsets", arrow_check_offsets, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "jpeer._native",

@@ -412,6 +412,15 @@ bool from_java_needs_peer(struct py_connection *connection, enum jp_operation op
 /* Converts any JSON. */
 PyObject *from_json(struct jp_json json);
 
+/* ---- py_arrow.c: functions of the module (_native.pyi describes them) ---- */
+
+PyObject *arrow_stream(PyObject *module, PyObject *args);
+PyObject *arrow_open(PyObject *module, PyObject *args);
+PyObject *arrow_read(PyObject *module, PyObject *args);
+PyObject *arrow_append_bits(PyObject *module, PyObject *args);
+PyObject *arrow_append_offsets(PyObject *module, PyObject *args);
+PyObject *arrow_check_offsets(PyObject *module, PyObject *args);
+
 /* ---- py_errors.c ---- */
 
 /* Sets the exception for an error of the library; returns NULL. The caller still owns the answer (may be

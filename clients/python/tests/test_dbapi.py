@@ -2,7 +2,9 @@
 
 import datetime
 import decimal
+import enum
 import gc
+import io
 import os
 import signal
 import subprocess
@@ -11,7 +13,6 @@ import time
 import unittest
 import uuid
 
-import jpeer
 from jpeer import dbapi
 from support import FIXTURES, ROOT, await_true, launch, run_threads
 
@@ -28,7 +29,7 @@ def setUpModule():
     if found.returncode != 0:
         raise unittest.SkipTest(f"H2 cannot be fetched: {found.stderr.strip()[-200:]}")
     jar = found.stdout.strip()
-    java = launch(classpath=[FIXTURES, jar])
+    java = launch(classpath=[FIXTURES, jar], jvm_options=["-Duser.timezone=Europe/Berlin"])  # 2024-03-31 has no 2:30 there
     unittest.addModuleCleanup(java.close)
 
 
@@ -74,16 +75,16 @@ class Values(Case):
         self.assertEqual(str(self.one("select cast(? as double precision)", Decimal("NaN"))), "nan")
 
     def test_values_of_other_types_are_converted_or_refused(self):
-        class Level(int):
-            pass
+        class Level(enum.IntEnum):
+            HIGH = 5
 
-        for given, expected in ((bytearray(b"ab"), b"ab"), (memoryview(b"abcd")[::2], b"ac"), (Level(5), 5), (open(__file__, "rb"), None)):
+        class Word(str, enum.Enum):
+            YES = "yes"
+
+        for given, expected in ((bytearray(b"ab"), b"ab"), (memoryview(b"abcd")[::2], b"ac"), (Level.HIGH, 5), (Word.YES, "yes"),
+                                (io.BytesIO(b"file"), b"file"), (io.StringIO("text"), "text")):
             with self.subTest(given=given):
-                expected = given.read() if expected is None else expected
-                if hasattr(given, "seek"):
-                    given.seek(0)
                 self.assertEqual(self.one("select ?", given), expected)
-                getattr(given, "close", bool)()
         for bad, kind, text in (({}, dbapi.ProgrammingError, "parameter 2: builtins.dict has no form in SQL"),
                                 (object(), dbapi.ProgrammingError, "parameter 2: builtins.object has no form"),
                                 ("a\ud800", dbapi.DataError, r"parameter 2: a text with the lone surrogate '\\ud800'"),
@@ -91,6 +92,31 @@ class Values(Case):
             self.check_error(kind, text, self.cursor.execute, "select ?, ?", [1, bad])
         self.check_error(dbapi.DataError, "lone surrogate", self.cursor.execute, "select '\ud800'")
         self.check_error(dbapi.ProgrammingError, "row 1: parameter 1: ", self.cursor.executemany, "select ?", [[1], [{}]])
+
+    def test_rows_of_executemany_have_the_same_values(self):
+        columns = {
+            "n numeric(30, 3)": [Decimal("1.500"), 2**70, None, 3], "d double": [1, 2.5, float("nan"), None], "v varchar": ["é", 5, True, None],
+            "u uuid": [uuid.UUID(int=1), None, None, None], "a int array": [[1, None], [], None, [2]], "b blob": [b"", bytearray(b"x"), None, b"\0"],
+            "z timestamp with time zone": [datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), None, None, None],
+            "t time": [datetime.time(1, 2, 3), None, None, None], "i interval day to second": [datetime.timedelta(1), None, None, None],
+        }  # fmt: skip
+        for name, values in columns.items():
+            with self.subTest(column=name):
+                self.cursor.execute(f"create table one(number int, {name})").execute(f"create table many(number int, {name})")
+                for row in enumerate(values):
+                    self.cursor.execute("insert into one values (?, ?)", row)
+                self.cursor.executemany("insert into many values (?, ?)", list(enumerate(values)))
+                self.assertEqual(self.cursor.rowcount, 4)
+                found = [repr(self.cursor.execute(f"select * from {each} order by number").fetchall()) for each in ("one", "many")]
+                self.assertEqual(found[0], found[1])
+                self.cursor.execute("drop table one, many")
+        self.cursor.execute("create table copy as select x from system_range(1, 5)")
+        table = self.cursor.execute("select * from copy").table()
+        self.assertEqual(self.cursor.executemany("insert into copy values (?)", table).rowcount, 5)
+        for rows, text in (([[1], [2, 3]], "row 1 has 2 parameters, and row 0 has 1"), ([[1, 2]], "has 1 parameters, and 2 are given"),
+                           ([[1], [{}]], "row 1: parameter 1: "), ([[1], {"a": 1}], "row 1: the parameters are a list")):
+            self.check_error(dbapi.ProgrammingError, text, self.cursor.executemany, "insert into copy values (?)", rows)
+        self.assertEqual(self.one("select count(*) from copy"), 10)
 
     def test_numpy_scalars(self):
         try:
@@ -102,6 +128,13 @@ class Values(Case):
         self.assertEqual(self.one("select ?, ?, ?, ?", numpy.int64(5), numpy.float32(0.5), numpy.bool_(True), numpy.datetime64("NaT")),
                          (5, 0.5, True, None))
         self.assertEqual(self.one("select cast(? as int array)", numpy.array([1, 2])), [1, 2])
+
+    def test_long_values(self):
+        text, data = "x" * 20_000_000, b"y" * 20_000_000
+        self.assertTrue(self.one("select ?, ?", text, data) == (text, data))
+        self.cursor.execute("create table long(t varchar(20000000), d varbinary(20000000))")
+        self.cursor.executemany("insert into long values (?, ?)", [[text, data], ["", b""]])
+        self.assertTrue(self.cursor.execute("select * from long order by t desc").fetchall() == [(text, data), ("", b"")])
 
     def test_a_statement_may_have_many_parameters_and_columns(self):
         self.assertEqual(self.one(f"select {', '.join('?' * 10_000)}", *range(10_000)), tuple(range(10_000)))
@@ -267,6 +300,11 @@ class Connections(Case):
         error = self.check_error(dbapi.OperationalError, "canceled", self.cursor.execute, LONG_QUERY)
         timer.join()
         self.assertEqual(error.state, "57014")
+        self.addCleanup(setattr, java, "timeout", java.timeout)
+        java.timeout = 0.5
+        self.check_error(dbapi.OperationalError, "", self.cursor.execute, LONG_QUERY)
+        java.timeout = 60
+        self.assertEqual(self.one("select 1"), 1)
         self.assertLess(time.monotonic() - begin, 30)
 
     def test_a_launched_peer_ends_with_its_last_connection(self):
@@ -306,6 +344,9 @@ class Connections(Case):
         with self.assertRaisesRegex(dbapi.OperationalError, "not found") as raised:
             dbapi.connect("jdbc:h2:mem:none;IFEXISTS=TRUE", java=java)
         self.assertEqual((raised.exception.state, raised.exception.code), ("90146", 90146))
+        self.check_error(dbapi.ProgrammingError, "'x' is no isolation level", lambda: dbapi.connect("jdbc:h2:mem:", java=java, isolation="x"))
+        with self.assertRaisesRegex(TypeError, "java is a connection of jpeer.launch or jpeer.connect, not str"):
+            dbapi.connect("jdbc:h2:mem:", java="java")
         with self.assertRaisesRegex(FileNotFoundError, "nowhere.jar"):
             dbapi.connect("jdbc:h2:mem:", jars=["/nowhere.jar"])
 
@@ -373,6 +414,12 @@ class Libraries(Case):
         self.assertEqual([each.num_rows for each in batches], [300, 300, 300, 100])
         self.assertEqual(len({each.schema for each in batches}), 1)
         self.assertEqual([each.num_rows for each in self.cursor.execute(f"{sql} limit 0").batches()] or [0], [0])
+        self.cursor.execute("create table copy(id bigint, price numeric(9, 2), name varchar)")
+        for source in (frame, self.cursor.execute(sql).fetch_arrow(), batches[0]):
+            self.assertEqual(self.cursor.executemany("insert into copy values (?, ?, ?)", source).rowcount, len(source))
+        self.assertEqual(self.one("select count(*), sum(price), max(name) from copy"), (2300, Decimal("1046150.00"), "n999"))
+        self.check_error(dbapi.ProgrammingError, "has 2 parameters, and 3 are given", self.cursor.executemany, "insert into copy(id, name)"
+                         " values (?, ?)", frame)
 
 
 if __name__ == "__main__":

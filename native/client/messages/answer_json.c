@@ -1,7 +1,7 @@
 #include "client/messages/answer_json.h"
 
-#include "base/capabilities.h"
 #include "base/array.h"
+#include "base/capabilities.h"
 #include "base/number.h"
 #include "json/reader.h"
 

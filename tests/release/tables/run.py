@@ -1,4 +1,4 @@
-"""Tests of tables that need libraries and servers: pandas, pyarrow, polars, duckdb, SQLAlchemy, PostgreSQL.
+"""Tests of tables that need libraries and servers: pandas, pyarrow, polars, duckdb, SQLAlchemy, PostgreSQL, MariaDB.
 
 usage: run.py [PATTERN]
 
@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 BUILD = os.environ.get("JPEER_BUILD", "build/release")
 BUILDERS = ["setuptools==80.9.0", "wheel==0.45.1"]  # dbapi-compliance has no wheel
-PACKAGES = ["dbapi-compliance==1.15.0", "duckdb==1.4.2", "numpy==2.2.6", "pandas==2.3.3", "polars==1.35.2", "pyarrow==22.0.0",
-            "sqlalchemy==2.0.44"]
+PACKAGES = ["dbapi-compliance==1.15.0", "duckdb==2.0.1", "numpy==2.4.6", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1",
+            "sqlalchemy==2.1.9"]
 OWN = ["test_tables.py", "test_dbapi.py"]
 
 

@@ -17,7 +17,7 @@ from support import ROOT
 H2 = "com.h2database:h2:2.3.232"
 SQLITE = ("org.xerial:sqlite-jdbc:3.46.1.3", "org.slf4j:slf4j-api:1.7.36")
 POSTGRESQL = "org.postgresql:postgresql:42.7.4"
-MARIADB = "org.mariadb.jdbc:mariadb-java-client:3.5.1"
+MARIADB = ("org.mariadb.jdbc:mariadb-java-client:3.5.1", "org.slf4j:slf4j-api:1.7.36")
 SECONDS = 60
 
 
@@ -107,6 +107,26 @@ class PostgreSQL(Server):
     @property
     def url(self):
         return f"jdbc:postgresql://127.0.0.1:{self.port}/postgres"
+
+
+class MariaDB(Server):
+    """Debian's mariadb-server. Its user is root, without a password."""
+
+    name = "mariadb"
+
+    def __init__(self):
+        program = shutil.which("mariadbd", path="/usr/sbin:/usr/bin")
+        if program is None:
+            raise unittest.SkipTest("Debian's mariadb-server is not installed")
+        super().__init__()
+        data = f"--datadir={self.folder / 'data'}"
+        self.run("mariadb-install-db", "--no-defaults", data, "--auth-root-authentication-method=normal", "--skip-test-db")
+        self.start(program, "--no-defaults", data, f"--port={self.port}", "--bind-address=127.0.0.1", f"--socket={self.folder / 'socket'}",
+                   "--skip-grant-tables", "--character-set-server=utf8mb4")
+
+    @property
+    def url(self):
+        return f"jdbc:mariadb://127.0.0.1:{self.port}/tests?createDatabaseIfNotExist=true"
 
 
 @functools.cache

@@ -29,7 +29,9 @@ class Case(unittest.TestCase):
         self.cursor = self.connection.cursor()
 
     def connect(self, **options):
-        connection = dbapi.connect(server.url, "postgres", jars=jars, **options)
+        # 2024-03-31 has no 2:30 in this zone; the memory has no room for the rows of test_rows_are_streamed
+        jvm_options = ["-Duser.timezone=Europe/Berlin", "-Xmx192m"]
+        connection = dbapi.connect(server.url, "postgres", jars=jars, jvm_options=jvm_options, **options)
         self.addCleanup(connection.close)
         return connection
 
@@ -126,8 +128,8 @@ class Statements(Case):
         self.cursor.fetch_size = 1000
         begin = time.monotonic()
         self.cursor.execute("select i, repeat('x', 1000) from (select generate_series(1, 100000000) i) s")
-        self.assertEqual(len(self.cursor.fetchmany(5000)), 5000)
-        self.assertLess(time.monotonic() - begin, 20)  # all rows are 100 GB
+        self.assertEqual(sum(len(self.cursor.table(10_000)) for _ in range(50)), 500_000)
+        self.assertLess(time.monotonic() - begin, 60)  # all rows are 100 GB
         self.assertEqual(self.one("select 1"), 1)
 
     def test_batches_and_tables(self):

@@ -1,5 +1,6 @@
 package jpeer.peer;
 
+import java.math.BigDecimal;
 import java.sql.Date;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
@@ -7,6 +8,7 @@ import java.sql.SQLException;
 import java.sql.Time;
 import java.sql.Timestamp;
 import java.sql.Types;
+import java.time.Duration;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
@@ -31,6 +33,7 @@ final class ResultSetRows extends Rows {
   private static final int UNSIGNED_LONG = 22; // getBigDecimal
   private static final int OFFSET_TIME = 23; // getObject with OffsetTime
   private static final int DECIMAL_OR_NAN = 24; // getObject: PostgreSQL's numeric may be NaN, which is a Double
+  private static final int DURATION = 25; // getString: MariaDB's TIME may be negative, and have more hours than a day
 
   private final ResultSet results;
   private int[] indexes;
@@ -97,6 +100,8 @@ final class ResultSetRows extends Rows {
       kinds[i] = isDynamic ? BY_OBJECT : readerOf(metadata, chosen[i] + 1);
       if (kinds[i] == Column.DECIMAL && driver.startsWith("org.postgresql.")) {
         kinds[i] = DECIMAL_OR_NAN;
+      } else if (kinds[i] == Column.TIME && driver.startsWith("org.mariadb.")) {
+        kinds[i] = DURATION;
       }
       made[i] = new Column(labels[chosen[i]], typeOf(kinds[i], metadata, chosen[i] + 1),
           metadata.isNullable(chosen[i] + 1) != ResultSetMetaData.columnNoNulls);
@@ -189,7 +194,7 @@ final class ResultSetRows extends Rows {
 
   private static int typeOf(int reader, ResultSetMetaData metadata, int index) throws SQLException {
     boolean isFine = (reader == Column.TIMESTAMP || reader == OFFSET) && metadata.getScale(index) > 6;
-    return reader == BY_OBJECT || reader == OFFSET_TIME ? Column.UNKNOWN
+    return reader == BY_OBJECT || reader == OFFSET_TIME || reader == DURATION ? Column.UNKNOWN
         : reader == UNSIGNED_LONG || reader == DECIMAL_OR_NAN ? Column.DECIMAL
         : (reader == OFFSET ? Column.INSTANT : reader) + (isFine ? 1 : 0);
   }
@@ -200,7 +205,7 @@ final class ResultSetRows extends Rows {
         {"getObject", TYPED}, {"getObject", TYPED}, null, null, null, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
         null, {"getString", "(I)Ljava/lang/String;"}, {"getBytes", "(I)[B"}, null, null, {"getObject", TYPED},
         {"getObject", ANY}, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
-        {"getObject", TYPED}, {"getObject", ANY}};
+        {"getObject", TYPED}, {"getObject", ANY}, {"getString", "(I)Ljava/lang/String;"}};
     getters[i] = named[reader][0];
     descriptors[i] = named[reader][1];
   }
@@ -255,6 +260,8 @@ final class ResultSetRows extends Rows {
       }
       case OFFSET_TIME:
         return column.set(row, results.getObject(index, OffsetTime.class));
+      case DURATION:
+        return column.set(row, duration(results.getString(index)));
       default:
         return column.set(row, modern(results.getObject(index)));
     }
@@ -267,6 +274,18 @@ final class ResultSetRows extends Rows {
       column.setNumber(row, bits);
     }
     return true;
+  }
+
+  /* The driver's own Duration is wrong for a negative time with a fraction. */
+  private static Duration duration(String text) {
+    if (text == null) {
+      return null;
+    }
+    boolean isNegative = text.startsWith("-");
+    String[] parts = text.substring(isNegative ? 1 : 0).split(":");
+    Duration made = Duration.ofHours(Long.parseLong(parts[0])).plusMinutes(Long.parseLong(parts[1]))
+        .plusNanos(new BigDecimal(parts[2]).movePointRight(9).longValueExact());
+    return isNegative ? made.negated() : made;
   }
 
   /** The value of java.time for a value of java.sql. Calls no method of a subclass. */
