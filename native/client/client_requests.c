@@ -19,8 +19,8 @@ enum { NS_IN_MS = 1000000 };
 enum { FIRST_CAPACITY = 128 };
 enum { FREE_ANSWERS_MAX = 1024, KEPT_BYTES_MAX = 64 * 1024 };
 enum { RELEASES_A_MESSAGE = 1000, RELEASES_MAX = 10000 };
-enum { ID_SIZE = 24 };    /* the digits of 64 bits */
-enum { REPEATS_MAX = 8 }; /* of one message, to one peer after the other */
+enum { ID_SIZE = 24 };  /* the digits of 64 bits */
+enum { TRIES_MAX = 8 }; /* of one message, to one peer after the other */
 
 /* ---- the table of requests ---- */
 
@@ -342,7 +342,8 @@ static void end_request(struct jp_client *client, const struct pending_request *
 }
 
 /* With a directory the errors say which requests were sent, because the program may send the others again. */
-void client_end_requests(struct jp_client *client, const struct jp_client_error *why)
+__attribute__((cold, noinline)) void client_end_requests(struct jp_client *client,
+                                                         const struct jp_client_error *why)
 {
   struct pending_table *table = &client->pending;
   struct jp_client_error sent = *why;
@@ -778,6 +779,7 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   struct buffer *out = client_begin_message(client);
   status = exchange->write(exchange, *first_id, out, error);
   exchange->names_refs = client->named.are_named;
+  exchange->was_written = true;
   if (status == JP_CLIENT_OK && out->failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   if (status == JP_CLIENT_OK)
@@ -850,9 +852,10 @@ static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t
     send_cancel(client, unanswered);
 }
 
-/* token: as client_ask_for_token gives it; takes it. *is_written: set to true if there was a connection. */
-static enum jp_client_status run_exchange(struct exchange *exchange, int timeout_ms, int64_t deadline_ns,
-                                          char *token, bool *is_written, struct jp_client_error *error)
+/* token: as client_ask_for_token gives it; takes it. */
+__attribute__((always_inline)) static inline enum jp_client_status
+run_exchange(struct exchange *exchange, int timeout_ms, int64_t deadline_ns, char *token,
+             struct jp_client_error *error)
 {
   struct jp_client *client = exchange->client;
   struct waiter waiter = {.left = exchange->count,
@@ -861,13 +864,13 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
                           .runs_calls = true,
                           .thread = pthread_self()};
   uint64_t first_id = 0;
+  exchange->was_written = false;
   enum jp_client_status status = connect_with_token(client, deadline_ns, token, error);
   if (status != JP_CLIENT_OK)
     return client_say_unsent(client, status, error);
   status = send_message(exchange, &waiter, &first_id, error);
   if (status != JP_CLIENT_OK)
     return status;
-  *is_written = true;
   callback_add_requester(client, &waiter);
   enum wait_end end = client_wait(client, &waiter, deadline_ns);
   callback_remove_requester(client, &waiter);
@@ -881,15 +884,33 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
   return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms%s", timeout_ms, fate);
 }
 
-/* True if the message, which was written to a connection that has ended, may be written to the next one. One that names
- * objects may not, because the next peer does not have them, nor a request of a callback, because Java's call has ended. */
-static bool may_repeat(const struct exchange *exchange, enum jp_client_status status, int64_t deadline_ns)
+/* With its own options, or with those of its text. A struct of another size was refused when the request was written. */
+static bool is_idempotent(const struct exchange *exchange)
+{
+  const struct jp_options *options = exchange->options;
+  return exchange->is_idempotent ||
+         (options != NULL && options->size >= sizeof *options && options->idempotent);
+}
+
+/* A request of a callback: Java's call has ended with the connection. */
+static bool is_nested(const struct exchange *exchange)
+{
+  const struct jp_options *options = exchange->options;
+  return callback_within(exchange->client).data != NULL ||
+         (options != NULL && options->size >= sizeof *options && options->within != NULL &&
+          options->within[0] != '\0');
+}
+
+/* True if the message, which has failed, may be written to the next connection. One that names objects may not, because
+ * the next peer does not have them. */
+__attribute__((cold, noinline)) static bool may_repeat(const struct exchange *exchange,
+                                                       enum jp_client_status status, int64_t deadline_ns)
 {
   const struct jp_client *client = exchange->client;
-  bool is_allowed = (status == JP_CLIENT_UNSENT && exchange->may_be_rewritten) ||
-                    ((status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL) && exchange->is_idempotent);
+  bool is_allowed = (status == JP_CLIENT_UNSENT && exchange->was_written && exchange->may_be_rewritten) ||
+                    ((status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL) && is_idempotent(exchange));
   return client->directory != NULL && is_allowed && !exchange->names_refs && !client->options.binary &&
-         !client_is_closed(client) && callback_within(client).data == NULL &&
+         !client_is_closed(client) && !is_nested(exchange) &&
          (deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns);
 }
 
@@ -906,13 +927,11 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
     return status;
   client_lock(client);
   client->holders++;
-  bool is_written = false;
-  status = run_exchange(exchange, timeout_ms, deadline_ns, token, &is_written, error);
-  for (int i = 0;
-       i < REPEATS_MAX && status != JP_CLIENT_OK && is_written && may_repeat(exchange, status, deadline_ns);
-       i++) {
-    is_written = false;
-    status = run_exchange(exchange, timeout_ms, deadline_ns, NULL, &is_written, error);
+  for (int tries = 1;; tries++) {
+    status = run_exchange(exchange, timeout_ms, deadline_ns, token, error);
+    if (status == JP_CLIENT_OK || tries == TRIES_MAX || !may_repeat(exchange, status, deadline_ns))
+      break;
+    token = NULL; /* of the messages of WebSocket, which alone are repeated, none has a token */
   }
   callbacks_report_ended(client);
   client_leave(client);
@@ -933,17 +952,6 @@ static enum jp_client_status write_call(struct exchange *exchange, uint64_t firs
   return append_request(exchange->client, call->request, first_id, out, error);
 }
 
-static bool is_nested(const struct jp_options *options)
-{
-  return options != NULL && options->within != NULL && options->within[0] != '\0';
-}
-
-/* A struct of another size is refused when the request is written. */
-static bool is_idempotent(const struct jp_options *options)
-{
-  return options != NULL && options->size >= sizeof *options && options->idempotent && !is_nested(options);
-}
-
 enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
                                      int timeout_ms, struct jp_answer **answer, struct jp_client_error *error)
 {
@@ -952,8 +960,8 @@ enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_r
                                            .client = client,
                                            .forms = &form,
                                            .count = 1,
-                                           .may_be_rewritten = !is_nested(request->options),
-                                           .is_idempotent = is_idempotent(request->options),
+                                           .options = request->options,
+                                           .may_be_rewritten = true,
                                            .answers = answer},
                               .request = request};
   enum jp_client_status status = client_exchange(&call.exchange, timeout_ms, error);

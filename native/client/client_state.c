@@ -359,7 +359,8 @@ bool client_has_input(const struct jp_client *client)
 }
 
 /* Notes that all requests may have been sent, unless no byte was. */
-static enum jp_client_status flush_noting(struct jp_client *client, struct jp_client_error *error)
+__attribute__((cold, noinline)) static enum jp_client_status flush_noting(struct jp_client *client,
+                                                                          struct jp_client_error *error)
 {
   const size_t waiting = client->kind->waiting == NULL ? 0 : client->kind->waiting(client->transport);
   enum jp_client_status status = client->kind->flush(client->transport, error);
@@ -390,11 +391,7 @@ void client_flush(struct jp_client *client)
 void client_read(struct jp_client *client)
 {
   struct jp_client_error error;
-  const bool may_write = client->directory != NULL &&
-                         (client->kind->waiting == NULL || client->kind->waiting(client->transport) > 0);
   if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK) {
-    if (may_write) /* the answer to a close message was sent after what waited */
-      client->sent_id = client->last_id;
     if (client->token != NULL) /* the error may quote the answer of a proxy, which may quote the request with
                                 * the token */
       client_credentials_hide_token(client->token, &error);

@@ -244,12 +244,12 @@ struct jp_client {
   struct client_directory *directory;    /* finds the peer; NULL: the URL is its address */
   struct transport_options options;
   struct client_credentials credentials;
-  char peer_version[32]; /* "": not known yet; written once, before has_version */
-  atomic_bool has_version;
+  char peer_version[32];      /* "": not known yet; written once, before has_version */
   _Atomic size_t request_max; /* the longest request that is sent, in bytes; 0: no limit */
   enum session_owner session_owner;
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
   struct uuid session;
+  atomic_bool has_version;
   bool reconnects;
   bool reads_when_idle;    /* a peer may end an idle connection, and the next call should open another */
   atomic_bool keeps_token; /* no further token is read: the last token is used again. Not guarded by the
@@ -273,8 +273,8 @@ struct jp_client {
   struct client_listener listener;
   struct client_reader reader;
   enum leader_state leader_state;
-  struct waiter *leader;         /* reads for all; NULL: none */
   int wake_fd;                   /* an eventfd that ends the leader's poll */
+  struct waiter *leader;         /* reads for all; NULL: none */
   struct waiter *sleepers;       /* waiters that sleep while another thread reads */
   struct waiter *output_waiters; /* waiters for all output to be sent */
   size_t processors;             /* threads inside jp_client_process; these call completions */
@@ -454,9 +454,11 @@ struct exchange {
   struct jp_client *client;
   const enum answer_form *forms;
   size_t count;
-  bool may_be_rewritten; /* `write` may be called again, if the message was not sent */
-  bool is_idempotent;    /* it may be sent again, although it may have run */
-  bool names_refs;       /* set when the message is written: the objects are of one peer */
+  const struct jp_options *options; /* of a single request; NULL: none */
+  bool may_be_rewritten;            /* `write` may be called again, if the message was not sent */
+  bool is_idempotent;               /* as with options->idempotent */
+  bool names_refs;                  /* set when the message is written: the objects are of one peer */
+  bool was_written;                 /* there was a connection */
   /* The answers, in the order of the requests. The caller frees them, even if the exchange fails. */
   struct jp_answer **answers;
 };

@@ -143,9 +143,12 @@ static enum jp_client_status handle_close(struct websocket_transport *socket, st
                                   : (unsigned)(uint8_t)payload.data[0] << 8 | (uint8_t)payload.data[1];
   struct text reason = payload.len < 2 ? TEXT("") : text_slice(payload, 2, payload.len);
   reason.len = text_valid_utf8(reason);
-  write_control(socket, CLIENT_WS_CLOSE, payload);
-  (void)!client_stream_flush(&socket->stream,
-                             NULL); /* the peer has closed, whether or not it receives this */
+  if (!client_stream_wants_to_write(
+          &socket->stream)) { /* otherwise it would be sent after requests that are lost */
+    write_control(socket, CLIENT_WS_CLOSE, payload);
+    (void)!client_stream_flush(&socket->stream,
+                               NULL); /* the peer has closed, whether or not it receives this */
+  }
   if (code == CLIENT_WS_NO_CODE)
     return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection");
   return client_fail(error, JP_CLIENT_CLOSED, "the peer has closed the connection with %u%s%.*s", code,

@@ -269,8 +269,8 @@ struct jp_peer_limits {
  * the same peer. No request is sent twice: if the connection ends, a request without an answer fails with
  * JP_CLIENT_UNSENT if it was not sent, otherwise with the reason of the end, and the text says that it was sent.
  * jp_client_call sends a request that was not sent, or has options.idempotent, over another connection by itself, as
- * long as its timeout allows. The library needs libcurl for such a URL, and loads it then: JP_CLIENT_UNSUPPORTED
- * without it.
+ * long as its timeout allows, if the request names no object and is not nested in a callback. The library needs
+ * libcurl for such a URL, and loads it then: JP_CLIENT_UNSUPPORTED without it.
  */
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
@@ -698,7 +698,8 @@ JP_API const char *jp_directory_peers_fault(const struct jp_directory_peers *lis
 JP_API void jp_directory_peers_free(struct jp_directory_peers *list);
 
 /*
- * Lists the peers of a directory. The caller frees the list. Any number of threads may ask at once.
+ * Lists the peers of a directory. The caller frees the list. Any number of threads may ask at once. config NULL: all
+ * from the environment.
  *
  * JP_CLIENT_REFUSED: no endpoint answers in time, or the directory refuses the user or the certificate.
  * JP_CLIENT_UNSUPPORTED: there is no libcurl, which is loaded by the first call; or the endpoint is no etcd with a JSON
