@@ -242,13 +242,14 @@ struct jp_client {
   const struct transport_kind *url_kind; /* opens the connections */
   struct transport_options options;
   struct client_credentials credentials;
-  char peer_version[32]; /* "": not known yet; written once, before has_version */
-  atomic_bool has_version;
   _Atomic size_t request_max; /* the longest request that is sent, in bytes; 0: no limit */
   enum session_owner session_owner;
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
+  /* "": not known yet; written once, before has_version */
+  char peer_version[32];
   struct uuid session;
   bool reconnects;
+  atomic_bool has_version;
   atomic_bool keeps_token; /* no further token is read: the last token is used again. Not guarded by the
                             * lock */
   size_t pending_max;
