@@ -19,7 +19,8 @@ enum { NS_IN_MS = 1000000 };
 enum { FIRST_CAPACITY = 128 };
 enum { FREE_ANSWERS_MAX = 1024, KEPT_BYTES_MAX = 64 * 1024 };
 enum { RELEASES_A_MESSAGE = 1000, RELEASES_MAX = 10000 };
-enum { ID_SIZE = 24 }; /* the digits of 64 bits */
+enum { ID_SIZE = 24 };    /* the digits of 64 bits */
+enum { REPEATS_MAX = 8 }; /* of one message, to one peer after the other */
 
 /* ---- the table of requests ---- */
 
@@ -340,12 +341,23 @@ static void end_request(struct jp_client *client, const struct pending_request *
   }
 }
 
+/* With a directory the errors say which requests were sent, because the program may send the others again. */
 void client_end_requests(struct jp_client *client, const struct jp_client_error *why)
 {
   struct pending_table *table = &client->pending;
+  struct jp_client_error sent = *why;
+  struct jp_client_error unsent = *why;
+  if (client->directory != NULL) {
+    client_fail(&sent, why->status, "%s; the request was sent, and may have run", why->text);
+    client_fail(&unsent, client_is_closed(client) ? why->status : JP_CLIENT_UNSENT,
+                "%s; the request was not sent", why->text);
+  }
   for (size_t i = 0; i < table->capacity; i++) {
-    if (table->places[i].id != 0)
-      end_request(client, &table->places[i], why->status, NULL, why);
+    const struct pending_request *request = &table->places[i];
+    bool is_unsent = client->directory != NULL && request->id > client->sent_id;
+    const struct jp_client_error *reason = is_unsent ? &unsent : &sent;
+    if (request->id != 0)
+      end_request(client, request, reason->status, NULL, reason);
   }
   memset(table->places, 0, table->capacity * sizeof *table->places);
   table->count = 0;
@@ -765,6 +777,7 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   *first_id = client->last_id + 1;
   struct buffer *out = client_begin_message(client);
   status = exchange->write(exchange, *first_id, out, error);
+  exchange->names_refs = client->named.are_named;
   if (status == JP_CLIENT_OK && out->failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   if (status == JP_CLIENT_OK)
@@ -837,9 +850,9 @@ static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t
     send_cancel(client, unanswered);
 }
 
-/* token: as client_ask_for_token gives it; takes it. */
+/* token: as client_ask_for_token gives it; takes it. *is_written: set to true if there was a connection. */
 static enum jp_client_status run_exchange(struct exchange *exchange, int timeout_ms, int64_t deadline_ns,
-                                          char *token, struct jp_client_error *error)
+                                          char *token, bool *is_written, struct jp_client_error *error)
 {
   struct jp_client *client = exchange->client;
   struct waiter waiter = {.left = exchange->count,
@@ -849,10 +862,12 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
                           .thread = pthread_self()};
   uint64_t first_id = 0;
   enum jp_client_status status = connect_with_token(client, deadline_ns, token, error);
-  if (status == JP_CLIENT_OK)
-    status = send_message(exchange, &waiter, &first_id, error);
+  if (status != JP_CLIENT_OK)
+    return client_say_unsent(client, status, error);
+  status = send_message(exchange, &waiter, &first_id, error);
   if (status != JP_CLIENT_OK)
     return status;
+  *is_written = true;
   callback_add_requester(client, &waiter);
   enum wait_end end = client_wait(client, &waiter, deadline_ns);
   callback_remove_requester(client, &waiter);
@@ -860,9 +875,22 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
   if (end == WAIT_OVER)
     return waiter.status;
   abandon_requests(client, first_id, exchange->count);
+  const char *fate = client->directory == NULL ? "" : "; the request was sent, and may still run";
   if (end == WAIT_INTERRUPTED)
-    return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted");
-  return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms", timeout_ms);
+    return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted%s", fate);
+  return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms%s", timeout_ms, fate);
+}
+
+/* True if the message, which was written to a connection that has ended, may be written to the next one. One that names
+ * objects may not, because the next peer does not have them, nor a request of a callback, because Java's call has ended. */
+static bool may_repeat(const struct exchange *exchange, enum jp_client_status status, int64_t deadline_ns)
+{
+  const struct jp_client *client = exchange->client;
+  bool is_allowed = (status == JP_CLIENT_UNSENT && exchange->may_be_rewritten) ||
+                    ((status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL) && exchange->is_idempotent);
+  return client->directory != NULL && is_allowed && !exchange->names_refs && !client->options.binary &&
+         !client_is_closed(client) && callback_within(client).data == NULL &&
+         (deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns);
 }
 
 enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
@@ -878,7 +906,14 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
     return status;
   client_lock(client);
   client->holders++;
-  status = run_exchange(exchange, timeout_ms, deadline_ns, token, error);
+  bool is_written = false;
+  status = run_exchange(exchange, timeout_ms, deadline_ns, token, &is_written, error);
+  for (int i = 0;
+       i < REPEATS_MAX && status != JP_CLIENT_OK && is_written && may_repeat(exchange, status, deadline_ns);
+       i++) {
+    is_written = false;
+    status = run_exchange(exchange, timeout_ms, deadline_ns, NULL, &is_written, error);
+  }
   callbacks_report_ended(client);
   client_leave(client);
   return status;
@@ -898,13 +933,29 @@ static enum jp_client_status write_call(struct exchange *exchange, uint64_t firs
   return append_request(exchange->client, call->request, first_id, out, error);
 }
 
+static bool is_nested(const struct jp_options *options)
+{
+  return options != NULL && options->within != NULL && options->within[0] != '\0';
+}
+
+/* A struct of another size is refused when the request is written. */
+static bool is_idempotent(const struct jp_options *options)
+{
+  return options != NULL && options->size >= sizeof *options && options->idempotent && !is_nested(options);
+}
+
 enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
                                      int timeout_ms, struct jp_answer **answer, struct jp_client_error *error)
 {
   const enum answer_form form = answer_form_of(request);
-  struct request_call call = {
-      .exchange = {.write = write_call, .client = client, .forms = &form, .count = 1, .answers = answer},
-      .request = request};
+  struct request_call call = {.exchange = {.write = write_call,
+                                           .client = client,
+                                           .forms = &form,
+                                           .count = 1,
+                                           .may_be_rewritten = !is_nested(request->options),
+                                           .is_idempotent = is_idempotent(request->options),
+                                           .answers = answer},
+                              .request = request};
   enum jp_client_status status = client_exchange(&call.exchange, timeout_ms, error);
   if (status != JP_CLIENT_OK || jp_answer_kind(*answer) != JP_ANSWER_ERROR)
     return status;
@@ -941,7 +992,7 @@ enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp
     return status;
   client_lock(client);
   client->holders++;
-  status = connect_with_token(client, INT64_MAX, token, error);
+  status = client_say_unsent(client, connect_with_token(client, INT64_MAX, token, error), error);
   if (status == JP_CLIENT_OK)
     status = write_notification(client, request, error);
   if (status == JP_CLIENT_OK)
@@ -1041,7 +1092,7 @@ enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_r
       .as = {.completed = {.function = completion, .context = context, .deadline_ns = deadline_ns}}};
   client_lock(client);
   client->holders++;
-  status = connect_with_token(client, deadline_ns, token, error);
+  status = client_say_unsent(client, connect_with_token(client, deadline_ns, token, error), error);
   if (status == JP_CLIENT_OK)
     status = send_request(client, request, &pending, error);
   if (status == JP_CLIENT_OK) {

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/uuid.h"
 #include "client/client_callbacks.h"
+#include "client/client_directory.h"
 #include "client/client_refs.h"
 #include "client/fork_guard.h"
 #include "client/messages/answer_json.h"
@@ -240,6 +241,7 @@ struct jp_client {
   char *url_text;
   struct client_url url;
   const struct transport_kind *url_kind; /* opens the connections */
+  struct client_directory *directory;    /* finds the peer; NULL: the URL is its address */
   struct transport_options options;
   struct client_credentials credentials;
   _Atomic size_t request_max; /* the longest request that is sent, in bytes; 0: no limit */
@@ -250,6 +252,7 @@ struct jp_client {
   struct uuid session;
   bool reconnects;
   atomic_bool has_version;
+  bool reads_when_idle;    /* a peer may end an idle connection, and the next call should open another */
   atomic_bool keeps_token; /* no further token is read: the last token is used again. Not guarded by the
                             * lock */
   size_t pending_max;
@@ -286,6 +289,7 @@ struct jp_client {
 
   /* Requests and answers. */
   uint64_t last_id;
+  uint64_t sent_id; /* requests with later ids were not sent. Only kept with a directory */
   struct pending_table pending;
   size_t completions_pending;
   struct completion_queue completed;
@@ -358,6 +362,10 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
 /* Returns JP_CLIENT_OK, or the reason for which the connection has ended. */
 enum jp_client_status client_report_end(const struct jp_client *client,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* With a directory, for a request that fails with `status` before it was sent: returns the status that says so, and adds
+ * it to *error, which may be NULL. */
+enum jp_client_status client_say_unsent(const struct jp_client *client, enum jp_client_status status,
+                                        struct jp_client_error *error);
 /* Begins a message, and resets client->named, because the message names no refs yet. Returns the buffer to
  * which the message is appended. */
 struct buffer *client_begin_message(struct jp_client *client);
@@ -447,6 +455,9 @@ struct exchange {
   struct jp_client *client;
   const enum answer_form *forms;
   size_t count;
+  bool may_be_rewritten; /* `write` may be called again, if the message was not sent */
+  bool is_idempotent;    /* it may be sent again, although it may have run */
+  bool names_refs;       /* set when the message is written: the objects are of one peer */
   /* The answers, in the order of the requests. The caller frees them, even if the exchange fails. */
   struct jp_answer **answers;
 };

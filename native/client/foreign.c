@@ -78,6 +78,8 @@ enum jp_client_status jp_client_call_json(struct jp_client *client, const char *
                                         .client = client,
                                         .forms = &request.form,
                                         .count = 1,
+                                        .may_be_rewritten = !request.has_within,
+                                        .is_idempotent = request.is_idempotent && !request.has_within,
                                         .answers = answer},
                            .request = &request};
   status = client_exchange(&call.exchange, timeout_ms, error);

@@ -21,12 +21,13 @@ def run(*command, umask=None, **options):
         raise SystemExit(f"reproducible: {' '.join(map(str, command))}: status {done.returncode}\n{done.stdout[-4000:]}")
 
 
-def build(folder, umask, changes):
+def build(folder, commit, umask, changes):
     """The files to compare, by their paths in the clone."""
     environment = {**os.environ, "CCACHE_DISABLE": "1", **changes}
     environment.pop("SOURCE_DATE_EPOCH", None)
     folder.parent.mkdir(parents=True, exist_ok=True)
     run("git", "clone", "--quiet", "--no-hardlinks", ROOT, folder, umask=umask)
+    run("git", "checkout", "--quiet", commit, cwd=folder, umask=umask)
     run("tools/build-packages", cwd=folder, env=environment, umask=umask)
     run("tools/build", "release", "fixtures", cwd=folder, env=environment, umask=umask)
     paths = [path for pattern in ("build/*/packages/*", "build/*/jni/classes/**/*.class", "build/release/java-fixtures/*.jar")
@@ -35,8 +36,9 @@ def build(folder, umask, changes):
 
 
 def main():
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory(prefix="jpeer-reproducible-") as place:
-        one, other = (build(Path(place, name), umask, changes) for name, umask, changes in WHERE)
+        one, other = (build(Path(place, name), commit, umask, changes) for name, umask, changes in WHERE)
         different = sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
         kept = Path(tempfile.gettempdir(), f"jpeer-different-{os.getpid()}") if different else None
         for path in different:

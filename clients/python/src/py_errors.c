@@ -255,6 +255,8 @@ PyObject *raise_failure(struct py_connection *connection, enum jp_client_status 
     return raise_closed(connection, error);
   case JP_CLIENT_PROTOCOL:
     return PyErr_Format(types.protocol_error, "%s", error->text);
+  case JP_CLIENT_UNSENT:
+    return PyErr_Format(types.not_sent, "%s", error->text);
   case JP_CLIENT_REFUSED:
     return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
   case JP_CLIENT_INVALID:

@@ -368,6 +368,7 @@ enum answer_form answer_form_of(const struct jp_request *request)
   case JP_FETCH:
   case JP_ASSEMBLE:
   case JP_COLUMNS:
+  case JP_ROWS:
     return ANSWER_PLAIN;
   case JP_DESCRIBE:
     return ANSWER_DOCUMENT;

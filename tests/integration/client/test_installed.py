@@ -58,7 +58,7 @@ TREE = {
     *(f"lib/pkgconfig/jpeer-{name}.pc" for name in LIBRARIES),
     *(f"lib/cmake/jpeer-{name}/jpeer-{name}-{part}.cmake" for name in ("jsonrpc", "client")
       for part in ("config", "config-version", "targets", "targets-*")),
-    *(f"share/man/man1/jpeer{name}.1" for name in ("", "-call", "-calls", "-cancel", "-describe", "-each", "-end", "-gc", "-keygen", "-ls", "-ping",
+    *(f"share/man/man1/jpeer{name}.1" for name in ("", "-call", "-calls", "-cancel", "-describe", "-each", "-end", "-gc", "-keygen", "-ls", "-peers", "-ping",
                                                    "-ps", "-rpc", "-run", "-sessions", "-shell", "-stats", "-token")),
     "share/jpeer/presets/deny-*.yaml",
     *(f"share/doc/jpeer/examples/{name}" for name in ("grafana-dashboard.json", "policy.yaml", "service.conf")),
