@@ -37,10 +37,13 @@ if(JPEER_HARDEN AND NOT JPEER_SANITIZE AND NOT JPEER_FUZZ AND NOT JPEER_COVERAGE
   target_link_options(jpeer_hardening INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 target_link_libraries(jpeer_flags INTERFACE jpeer_hardening)
-# In a package nothing tells in which folder it was built (docs/packages.md). The map that fits and comes last counts.
+# In a package nothing tells in which folder it was built (docs/packages.md). The map that fits and comes last counts. It is
+# linked without debug information, which LTO gives random names, because the build ID is a sum of all.
 if(JPEER_PACKAGE)
   target_compile_options(jpeer_hardening INTERFACE
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
+  target_link_options(jpeer_hardening INTERFACE -Wl,--strip-all)
+  set(CMAKE_BUILD_WITH_INSTALL_RPATH ON) # the other one is the folder, and leaves its length and its part of the build ID
   set(CMAKE_C_ARCHIVE_CREATE "<CMAKE_AR> qcD <TARGET> <LINK_FLAGS> <OBJECTS>")
   set(CMAKE_C_ARCHIVE_FINISH "<CMAKE_RANLIB> -D <TARGET>")
 endif()

@@ -1,4 +1,4 @@
-"""Builds the packages of the last commit twice, in two folders and two environments and without ccache, and compares the
+"""Builds the packages of the last commit twice, in two folders and two environments, and compares the
 bytes; then the Java classes inside, and the jars of the tests.
 
 Prints a line for each package or file that differs, and the counts.
@@ -23,7 +23,8 @@ def run(*command, umask=None, **options):
 
 def build(folder, commit, umask, changes):
     """The files to compare, by their paths in the clone."""
-    environment = {**os.environ, "CCACHE_DISABLE": "1", **changes}
+    # Each folder has a cache of its own, if any, so that it compiles everything itself.
+    environment = {**os.environ, "CCACHE_DIR": f"{folder}.ccache", "CCACHE_BASEDIR": "", "CCACHE_HASHDIR": "1", **changes}
     environment.pop("SOURCE_DATE_EPOCH", None)
     folder.parent.mkdir(parents=True, exist_ok=True)
     run("git", "clone", "--quiet", "--no-hardlinks", ROOT, folder, umask=umask)
