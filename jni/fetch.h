@@ -24,6 +24,13 @@ void jvm_fetch(const struct jvm_request *request, struct outcome *outcome);
 void jvm_columns(const struct jvm_request *request, struct outcome *outcome);
 
 /*
+ * Runs an OP_ROWS, on the same thread and with the same checks as jvm_fetch: adds the rows of its columns to a
+ * Collection, or executes them as a batch of a PreparedStatement. *outcome becomes a map: `rows` and, of a
+ * statement, `counts`.
+ */
+void jvm_rows(const struct jvm_request *request, struct outcome *outcome);
+
+/*
  * Runs an OP_ASSEMBLE, on the same thread and with the same checks as jvm_fetch: begins an array of
  * primitives, a String, a List or a Map, or adds a piece to such an object. The piece is converted and judged
  * like an argument. *outcome becomes a map with the `ref`. The first use of the object completes it

@@ -57,6 +57,9 @@ struct jvm_hooks {
   /* Called on the Java thread "main" after `started`, possibly while `drain` runs. An error ends the process
    * like one of `started`. NULL: not called. */
   enum jp_status (*reached)(void *context, enum jvm_stage stage, struct jp_error *error);
+  /* The JVM has begun to end. Called once, before `drain`, on the same thread, possibly while `started` or
+   * `reached` run: whatever they wait for should end now. NULL: not called. */
+  void (*stopping)(void *context);
   /* The JVM has begun to end (SIGTERM, SIGINT, System.exit, or the end of the last non-daemon thread). Called
    * once, by the peer's shutdown hook. The calling thread is a Java thread and may use Java. The JVM
    * continues to end when the hook returns. */

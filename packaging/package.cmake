@@ -97,7 +97,7 @@ and give Java functions to call, over shared memory, Unix sockets,
 WebSocket, HTTP and ZeroMQ. A policy says which members clients may use.
 This package has the program, its manual, and a template unit of systemd
 for peers that are services."
-  DEPENDS "default-jre-headless | java17-runtime-headless" RECOMMENDS "libedit2")
+  DEPENDS "default-jre-headless | java17-runtime-headless" RECOMMENDS "libedit2, libcurl4")
 set(library_text "With libjpeer-client, programs in C and C++ call the Java objects of a
 peer, and implement Java interfaces by callbacks. It needs no JVM.
 libjpeer-jsonrpc has servers and clients of JSON-RPC 2.0 over any

@@ -16,7 +16,7 @@ struct used_member {
   unsigned category; /* 1 << enum policy_category; when written, a set of them */
   unsigned channels; /* set of 1 << enum policy_channel */
   bool is_generated; /* the class has another name in each run of the JVM */
-  bool has_wildcard; /* a name has a '*' or a '?' */
+  bool has_no_rule;  /* a name has a '*' or a '?', or is empty */
 };
 
 struct policy_suggestion {
@@ -78,10 +78,11 @@ static struct text make_pattern(struct arena *arena, struct text name, bool *is_
   return arena_printf(arena, "%.*s?0x*", TEXT_ARGS(text_slice(name, 0, (size_t)(slash - name.data))));
 }
 
-/* A pattern would take it for more than this name. */
-static bool has_wildcard(struct text name)
+/* A pattern would take it for more than this name, or cannot be empty. */
+static bool is_no_pattern(struct text name)
 {
-  return memchr(name.data, '*', name.len) != NULL || memchr(name.data, '?', name.len) != NULL;
+  return name.len == 0 || memchr(name.data, '*', name.len) != NULL ||
+         memchr(name.data, '?', name.len) != NULL;
 }
 
 /* ---- adding ---- */
@@ -114,14 +115,14 @@ enum jp_status policy_suggestion_add(struct policy_suggestion *suggestion, const
   struct used_member *added = array_add(&suggestion->members, 1);
   if (added == NULL)
     return jp_fail_memory(error, NULL);
-  *added =
-      (struct used_member){.class_name = class_name,
-                           .member = arena_text(&suggestion->arena, used->member_name),
-                           .visibility = used->visibility,
-                           .category = 1u << used->category,
-                           .channels = 1u << used->channel,
-                           .is_generated = is_generated,
-                           .has_wildcard = has_wildcard(used->class_name) || has_wildcard(used->member_name)};
+  *added = (struct used_member){.class_name = class_name,
+                                .member = arena_text(&suggestion->arena, used->member_name),
+                                .visibility = used->visibility,
+                                .category = 1u << used->category,
+                                .channels = 1u << used->channel,
+                                .is_generated = is_generated,
+                                .has_no_rule =
+                                    is_no_pattern(used->class_name) || is_no_pattern(used->member_name)};
   return added->class_name.data == NULL || added->member.data == NULL ? jp_fail_memory(error, NULL) : JP_OK;
 }
 
@@ -157,18 +158,29 @@ static size_t join_members(struct used_member *members, size_t count)
   return joined;
 }
 
+/* Appends the character in the form of YAML's double quotes. What cannot be seen is escaped, for the one who reviews it. */
+static void append_character(struct buffer *out, struct text character)
+{
+  enum { ESCAPE_MAX = 16, FOUR_DIGITS = 0xFFFF };
+  char shown[ESCAPE_MAX];
+  const size_t length = text_escape(character, "", "\"\\", shown, sizeof shown);
+  const unsigned long code = shown[0] == '\\' && shown[1] == 'u' ? strtoul(shown + 2, NULL, 16) : 0;
+  if (code > FOUR_DIGITS)
+    buffer_printf(out, "\\U%08lx", code);
+  else
+    buffer_append(out, shown, length);
+}
+
+/* t: UTF-8 */
 static void append_quoted(struct buffer *out, struct text t)
 {
+  size_t end;
   buffer_append_char(out, '"');
-  for (size_t i = 0; i < t.len; i++) {
-    const unsigned char byte = (unsigned char)t.data[i];
-    if (byte < 0x20 || byte == 0x7F) {
-      buffer_printf(out, "\\x%02x", byte);
-      continue;
-    }
-    if (byte == '"' || byte == '\\')
-      buffer_append_char(out, '\\');
-    buffer_append_char(out, (char)byte);
+  for (size_t i = 0; i < t.len; i = end) {
+    end = i + 1;
+    while (end < t.len && ((unsigned char)t.data[end] & 0xC0) == 0x80)
+      end++;
+    append_character(out, text_slice(t, i, end));
   }
   buffer_append_char(out, '"');
 }
@@ -199,7 +211,7 @@ size_t policy_suggestion_write(struct policy_suggestion *suggestion, struct buff
   BUFFER_LITERAL(out, "version: 1\ndefaultAction: DENY\n");
   size_t rules = 0;
   for (size_t i = 0; i < suggestion->members.count; i++) {
-    if (members[i].has_wildcard) {
+    if (members[i].has_no_rule) {
       BUFFER_LITERAL(out, "# Used, but no rule can name it alone: class ");
       append_quoted(out, members[i].class_name);
       BUFFER_LITERAL(out, ", method ");

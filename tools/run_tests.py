@@ -55,7 +55,7 @@ def ctest(preset, *selection):
 
 # A run of all has each module of tests/integration under the sanitizers or under -Xcheck:jni, most under both; the
 # rest is in tools/test-release. Here: modules that add nothing to the checks of JNI, or use memory up to its limits.
-WITHOUT_JNI = {"test_descriptions.py", "test_idle.py", "test_jsonrpc_1_1.py", "test_meta.py", "test_origins.py",
+WITHOUT_JNI = {"test_descriptions.py", "test_directory.py", "test_idle.py", "test_jsonrpc_1_1.py", "test_meta.py", "test_origins.py",
                "test_parent.py", "test_policy.py", "test_policy_reload.py", "test_share_beside.py", "test_shm.py",
                "test_unix_sockets.py"}
 # Modules that start many JVMs, and read nothing that others do not read, too.
@@ -93,7 +93,8 @@ def on(preset, **more):
 INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-includes"]], {})
 # Without the bench and most tests of the installed libraries: a quick run needs two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
-               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all test_reference_ledger"
+               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all directory_registrations"
+               " test_reference_ledger"
                " native/jsonrpc/all native/client/all")
 # Everything except the bench, because linking it at full optimisation takes a minute and a half. The bench is
 # in the build of dev, and in the step "bench" of tools/test-release.
@@ -217,6 +218,10 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/shm_kills.py", "--kills", "10000"]], on("release")),
     ("wheel", "the wheel of the Python package in a Debian 12 with Python and a Java runtime alone, as root", None,
      [[PYTHON, "tests/release/wheel.py", "--bare-root"]], {}),
+    ("compatibility", "the version before this one and this one, package and command line of each with the peer of the other", "release",
+     [[PYTHON, "tests/release/compatibility.py"]], on("release")),
+    ("service", "the units in a booted Debian 12, and the image of a container, as root", "release",
+     [[PYTHON, "tests/release/service.py"]], on("release")),
     ("packages", "the .deb packages and the archive in a bare Debian 12 (the archive in a 13, too), and lintian, as root", None,
      [[PYTHON, "tests/release/packages.py"]], {}),
     ("reproducible", "two builds of the last commit in two folders have the same bytes", None,
@@ -227,9 +232,15 @@ RELEASE_STEPS = [
       "ASAN_OPTIONS": "handle_segv=0:intercept_tls_get_addr=0:detect_leaks=0"}),
     ("python-shows", "programs that use real libraries from Python, with the wheel that the step python has built", None,
      [[PYTHON, "tests/release/python/run.py"]], {}),
+    ("directory-kills", "a service of four peers, one of which is killed each second, for two minutes", "release",
+     [[PYTHON, "-m", "unittest", "discover", "-s", "clients/python/tests", "-p", "test_directory.py", "-k", "nothing_runs"]],
+     {"PYTHONPATH": "build/release/python:clients/python/tests", "JPEER_TEST_KILLING_SECONDS": "120"}),
     ("stubs", "stubs of the JDK and of Lucene, read by mypy, with that wheel", None,
      [[PYTHON, "tests/release/python/check_stubs.py"]], {}),
-    ("notebook", "the notebook of docs/notebooks in Jupyter, with that wheel", None,
+    ("tables", "tables and databases with pandas, pyarrow, polars, duckdb, SQLAlchemy, PostgreSQL and MariaDB, where PyPI is reached",
+     "release",
+     [["sh", "-c", f"tools/install-packages mariadb-server postgresql && exec {PYTHON} tests/release/tables/run.py"]], on("release")),
+    ("notebook", "the notebooks of docs/notebooks in Jupyter, with that wheel", None,
      [[PYTHON, "tests/release/python/notebook.py"]], {}),
     ("soak", "memory after millions of calls, and objects after restarts of the peer", "release", [["tools/soak"]], {}),
     ("bare-root", "the README's two commands on a Debian 12 with its base system alone, as root", None,

@@ -430,8 +430,10 @@ static bool read_answer(struct running *running, const struct jvm_request *reque
         (struct callback_result){.value = callback_throwable_make(request, &answer), .is_thrown = true};
     return true;
   }
-  if (convert_result(request, running->call->method, &answer.value, &running->result, &failed))
+  if (convert_result(request, running->call->method, &answer.value, &running->result, &failed)) {
+    judge_note_uses(request->judge);
     return true;
+  }
   fail_misfit(running, &failed);
   return false;
 }

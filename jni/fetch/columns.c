@@ -66,7 +66,7 @@ struct columns {
   const struct jvm_request *request;
   const struct jvm_columns_ids *ids;
   struct outcome *outcome;
-  struct outcome denial; /* by the judge; its kind is OUTCOME_ERROR where there is one */
+  struct rows_asking asking;
   uint64_t epoch;
   jobject object; /* local: first the object of the request, then the object that has the position */
   struct jvm_class *class;
@@ -81,9 +81,37 @@ struct columns {
   size_t count;
 };
 
-/* The page that a thread reads, for the questions of ColumnPages. A request that is nested in it, by a callback
- * of the client, has its own. */
-static _Thread_local struct columns *reading;
+/* The innermost request of the thread. */
+static _Thread_local struct rows_asking *asks;
+
+void rows_asking_begin(struct rows_asking *asking, const struct jvm_request *request)
+{
+  *asking = (struct rows_asking){.request = request, .outer = asks};
+  asks = asking;
+}
+
+void rows_asking_end(const struct rows_asking *asking)
+{
+  asks = asking->outer;
+}
+
+int columns_type_of(struct text type, struct text unit, bool has_scale)
+{
+  for (int i = 0; i < COLUMN_TYPES; i++) {
+    struct text wanted = column_types[i].unit;
+    bool has_unit = wanted.data == NULL ? unit.data == NULL : unit.data != NULL && text_equal(unit, wanted);
+    bool is_decimal = i == COLUMN_DECIMAL || i == COLUMN_DECIMAL_TEXT;
+    if (text_equal(type, column_types[i].name) && has_unit &&
+        (is_decimal ? has_scale == (i == COLUMN_DECIMAL) : !has_scale))
+      return i;
+  }
+  return -1;
+}
+
+bool columns_type_has_offsets(int type)
+{
+  return type == COLUMN_DECIMAL_TEXT || type == COLUMN_STRING || type == COLUMN_BINARY;
+}
 
 static bool fail(struct columns *page, enum outcome_failure failure, const char *what)
 {
@@ -104,7 +132,7 @@ static bool take_exception(struct columns *page)
 
 /* ---- questions of ColumnPages about the policy ---- */
 
-static bool judge_read(struct columns *page, struct jvm_class *class, jclass declaring,
+static bool judge_read(struct rows_asking *page, struct jvm_class *class, jclass declaring,
                        struct named_method named)
 {
   if (named.descriptor[0] == '[' && named.descriptor[1] == ']')
@@ -117,7 +145,7 @@ static jboolean JNICALL allows(JNIEnv *env, jclass rows, jclass own, jclass decl
                                jstring descriptor)
 {
   (void)rows;
-  struct columns *page = reading;
+  struct rows_asking *page = asks;
   if (page == NULL || own == NULL || declaring == NULL || name == NULL || descriptor == NULL)
     return JNI_FALSE;
   /* Modified UTF-8, because these names are compared with those of class files (struct named_method). */
@@ -161,6 +189,10 @@ bool columns_natives_bind(JNIEnv *env, struct jvm *jvm)
       {&ids->pages_sizes, ids->pages_class, "sizes", "()[J"},
       {&ids->pages_cut, ids->pages_class, "cut", "(I)V"},
       {&ids->pages_finish, ids->pages_class, "finish", "()[I"},
+      {&ids->sent_new, ids->sent_class, "<init>", "(Ljava/lang/String;II[B[B[B[Ljava/lang/Object;I)V"},
+      {&ids->sink_new, ids->sink_class, "<init>", "()V"},
+      {&ids->sink_write, ids->sink_class, "write",
+       "(Ljava/lang/Object;I[Ljpeer/peer/SentColumn;IJ)Ljava/lang/Throwable;"},
   };
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     *methods[i].id = (*env)->GetMethodID(env, methods[i].class, methods[i].name, methods[i].descriptor);
@@ -185,6 +217,9 @@ bool columns_natives_bind(JNIEnv *env, struct jvm *jvm)
       {&ids->column_objects, ids->column_class, "objects", "[Ljava/lang/Object;"},
       {&ids->column_offsets, ids->column_class, "offsets", "[I"},
       {&ids->column_bytes, ids->column_class, "bytes", "[B"},
+      {&ids->sink_counts, ids->sink_class, "counts", "[I"},
+      {&ids->sink_failure, ids->sink_class, "failure", "I"},
+      {&ids->sink_place, ids->sink_class, "place", "Ljava/lang/String;"},
   };
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     *fields[i].id = (*env)->GetFieldID(env, fields[i].class, fields[i].name, fields[i].descriptor);
@@ -202,8 +237,8 @@ bool columns_natives_bind(JNIEnv *env, struct jvm *jvm)
 static bool fail_thrown(struct columns *page, jthrowable thrown)
 {
   JNIEnv *env = page->env;
-  if (page->denial.kind == OUTCOME_ERROR) { /* Rows.REFUSED */
-    *page->outcome = page->denial;
+  if (page->asking.denial.kind == OUTCOME_ERROR) { /* Rows.REFUSED */
+    *page->outcome = page->asking.denial;
   } else {
     throwable_to_outcome(page->request->thread, thrown, page->request->arena,
                          page->request->limits->stack_frames_max, page->outcome);
@@ -705,12 +740,11 @@ void jvm_columns(const struct jvm_request *request, struct outcome *outcome)
                          .request = request,
                          .ids = &request->thread->jvm->columns,
                          .outcome = outcome};
-  struct columns *outer = reading;
   struct op_value listed = {.kind = OP_NULL};
-  reading = &page;
+  rows_asking_begin(&page.asking, request);
   bool is_filled =
       open_object(&page) && open_position(&page) && find_pages(&page) && run_turn(&page, &listed);
-  reading = outer;
+  rows_asking_end(&page.asking);
   if (!is_filled || !count_ref(&page))
     return;
   if (page.is_done && page.is_own) {

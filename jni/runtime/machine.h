@@ -43,7 +43,8 @@ struct jvm_callback_ids {
   jclass released_class;
 };
 
-/* Classes of jpeer.peer that read rows for jpeer.columns (jni/fetch/columns.c), and their members. */
+/* Classes of jpeer.peer that read rows for jpeer.columns (jni/fetch/columns.c) and write those of jpeer.rows
+ * (jni/fetch/rows.c), and their members. */
 struct jvm_columns_ids {
   jclass column_class;
   jclass step_class;
@@ -53,6 +54,9 @@ struct jvm_columns_ids {
   jclass object_rows_class;
   jclass result_set_rows_class;
   jclass pages_class;
+  jclass sent_class;
+  jclass statement_rows_class;
+  jclass sink_class;
   jmethodID pages_open;
   jmethodID pages_new;
   jmethodID pages_begin;
@@ -61,6 +65,9 @@ struct jvm_columns_ids {
   jmethodID pages_sizes;
   jmethodID pages_cut;
   jmethodID pages_finish;
+  jmethodID sent_new;
+  jmethodID sink_new;
+  jmethodID sink_write;
   jfieldID pages_columns;
   jfieldID pages_rows;
   jfieldID pages_is_done;
@@ -73,6 +80,9 @@ struct jvm_columns_ids {
   jfieldID column_objects;
   jfieldID column_offsets;
   jfieldID column_bytes;
+  jfieldID sink_counts;
+  jfieldID sink_failure;
+  jfieldID sink_place;
 };
 
 /* One per process. Written before hooks.started and never afterwards, except `classes` with

@@ -89,8 +89,11 @@ static void on_death_of_jvm(const struct jp_error *error)
 static void drain_peer(void *argument, struct jvm_thread *thread)
 {
   (void)argument;
-  if (!atomic_exchange(&run.has_drained, true))
+  if (!atomic_exchange(&run.has_drained, true)) {
     jvm_stopping_log_cause(thread);
+    if (run.hooks->stopping != NULL)
+      run.hooks->stopping(run.hooks->context);
+  }
   pthread_mutex_lock(&run.serving_lock);
   bool is_serving = run.serving == IS_SERVING;
   run.serving = HAS_SERVED;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/followed_file.h"
 #include "base/log.h"
+#include "base/number_format.h"
 #include "json/writer.h"
 
 #include <errno.h>
@@ -82,6 +83,15 @@ static enum jp_status check_kind(const struct stat *facts, const char *path, str
                  "%s is %s: the audit is written to a file, which never waits for a reader", path, kind);
 }
 
+/* A link of another user could lead to any file that this user may write. */
+static enum jp_status check_path(const char *path, struct jp_error *error)
+{
+  struct stat facts;
+  if (lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode) && facts.st_uid != 0 && facts.st_uid != geteuid())
+    return jp_fail(error, JP_INVALID, "%s is a link of another user (%u)", path, (unsigned)facts.st_uid);
+  return stat(path, &facts) == 0 ? check_kind(&facts, path, error) : JP_OK;
+}
+
 /* The lines name users and what they did. */
 static void restrict_mode(void)
 {
@@ -144,10 +154,7 @@ static enum jp_status start_writer(struct jp_error *error)
 
 enum jp_status audit_open(const struct audit_config *config, struct jp_error *error)
 {
-  struct stat facts;
-  enum jp_status status = JP_OK;
-  if (stat(config->path, &facts) == 0)
-    status = check_kind(&facts, config->path, error);
+  enum jp_status status = check_path(config->path, error);
   if (status == JP_OK)
     status = followed_file_open(&audit.file, config->path, MODE, error);
   if (status == JP_OK && isatty(audit.file.descriptor))
@@ -174,68 +181,62 @@ void audit_set_reopened(void (*reopened)(void))
 
 /* ---- lines ---- */
 
-/* Appends ,"time":"2026-01-31T12:00:00.123456Z","event":" to the line. now_ns: clock_now_ns. A thread reads the clock of the
- * day, and formats a second, now and then only. */
-static void append_time(struct buffer *line, int64_t now_ns)
+/* The offset of the clock of the day, which a thread reads now and then only, and the text of the last second. */
+static _Thread_local struct {
+  int64_t read_ns; /* when the offset was read; 0: not yet */
+  int64_t offset_ns;
+  int64_t second;
+  char text[sizeof ",\"time\":\"2026-01-31T12:00:00."];
+} own_day;
+
+enum { DAY_TEXT = sizeof own_day.text - 1, NS = 1000000000 };
+
+static int64_t find_time_of_day(int64_t now_ns)
 {
-  static const char before[] = ",\"time\":\"";
-  static const char after[] = "Z\",\"event\":\"";
-  enum {
-    BEFORE = sizeof before - 1,
-    SECOND = 20, /* with its point */
-    MICROS = 6,
-    AFTER = sizeof after - 1,
-    NS = 1000000000,
-    READ_AGAIN_NS = NS / 20
-  };
-  static _Thread_local struct {
-    int64_t read_ns;   /* when the offset was read */
-    int64_t offset_ns; /* of the clock of the day */
-    int64_t second;
-    char text[BEFORE + SECOND + 1];
-  } last;
-  struct timespec day;
-  if (last.read_ns == 0 || now_ns - last.read_ns > READ_AGAIN_NS || now_ns < last.read_ns) {
+  enum { READ_AGAIN_NS = NS / 20 };
+  if (own_day.read_ns == 0 || now_ns - own_day.read_ns > READ_AGAIN_NS || now_ns < own_day.read_ns) {
+    struct timespec day;
     clock_gettime(CLOCK_REALTIME, &day);
-    last.read_ns = clock_now_ns();
-    last.offset_ns = (int64_t)day.tv_sec * NS + day.tv_nsec - last.read_ns;
+    own_day.read_ns = clock_now_ns();
+    own_day.offset_ns = (int64_t)day.tv_sec * NS + day.tv_nsec - own_day.read_ns;
   }
-  const int64_t time_ns = now_ns + last.offset_ns;
-  if (time_ns / NS != last.second) {
-    const time_t second = time_ns / NS;
-    struct tm utc;
-    gmtime_r(&second, &utc);
-    memcpy(last.text, before, BEFORE);
-    strftime(last.text + BEFORE, SECOND + 1, "%Y-%m-%dT%H:%M:%S.", &utc);
-    last.second = second;
-  }
-  char *at = buffer_reserve(line, BEFORE + SECOND + MICROS + AFTER);
-  if (at == NULL)
-    return;
-  memcpy(at, last.text, BEFORE + SECOND);
-  at += BEFORE + SECOND;
-  uint32_t micros = (uint32_t)(time_ns % NS / 1000);
-  for (int i = MICROS - 1; i >= 0; i--, micros /= 10)
-    at[i] = (char)('0' + micros % 10);
-  memcpy(at + MICROS, after, AFTER);
-  line->len += BEFORE + SECOND + MICROS + AFTER;
+  return now_ns + own_day.offset_ns;
+}
+
+static void format_second(time_t second)
+{
+  struct tm utc;
+  gmtime_r(&second, &utc);
+  strftime(own_day.text, sizeof own_day.text, ",\"time\":\"%Y-%m-%dT%H:%M:%S.", &utc);
+  own_day.second = second;
 }
 
 /* The number is put before it when the line ends. */
-void audit_line_begin_in(struct buffer *line, const char *event, int64_t now_ns)
+void audit_line_begin_in(struct buffer *line, struct text event, int64_t now_ns)
 {
+  enum { MICROS = 1000000, MICRO_DIGITS = 6 };
+  static const char after[] = "Z\",\"event\":\"";
+  char digits[NUMBER_TEXT_MAX];
   buffer_clear(line);
-  line->failed = false;
-  (void)buffer_reserve(line, LINE_ROOM);
-  append_time(line, now_ns);
-  buffer_append_text(line, text_of(event));
+  char *at = buffer_reserve(line, LINE_ROOM);
+  if (at == NULL)
+    return;
+  const int64_t time_ns = find_time_of_day(now_ns);
+  if (time_ns / NS != own_day.second)
+    format_second(time_ns / NS);
+  (void)number_format_integer(MICROS + time_ns % NS / 1000, digits); /* with the zeros in front */
+  memcpy(at, own_day.text, DAY_TEXT);
+  memcpy(at + DAY_TEXT, digits + 1, MICRO_DIGITS);
+  memcpy(at + DAY_TEXT + MICRO_DIGITS, after, sizeof after - 1);
+  line->len = DAY_TEXT + MICRO_DIGITS + sizeof after - 1;
+  buffer_append_text(line, event);
   buffer_append_char(line, '"');
 }
 
 void audit_line_begin(struct buffer *line, const char *event)
 {
   buffer_init(line);
-  audit_line_begin_in(line, event, clock_now_ns());
+  audit_line_begin_in(line, text_of(event), clock_now_ns());
 }
 
 void audit_line_key(struct buffer *line, const char *key)
@@ -340,6 +341,20 @@ void audit_line_text(struct buffer *line, const char *key, struct text value)
   buffer_append_char(line, '"');
 }
 
+void audit_line_json(struct buffer *line, struct text value)
+{
+  size_t length;
+  for (size_t i = 0; i < value.len; i += length) {
+    const struct text rest = text_slice(value, i, value.len);
+    uint32_t code;
+    length = read_character(rest, &code);
+    if (code < 0x7F)
+      buffer_append_char(line, rest.data[0]);
+    else
+      append_escaped(line, text_slice(rest, 0, length));
+  }
+}
+
 void audit_line_name(struct buffer *line, const char *key, struct text class_name, struct text member)
 {
   audit_line_key(line, key);
@@ -369,25 +384,25 @@ void audit_line_true(struct buffer *line, const char *key)
 /* Under the lock. False: there is no room, because lines cannot be written. */
 static bool queue_line(struct text line)
 {
-  enum { NUMBER_ROOM = 32 };
+  static const char before[] = "{\"seq\":";
+  static const char after[] = "}\n";
+  enum { BEFORE = sizeof before - 1, AFTER = sizeof after - 1 };
   if (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_FAILS &&
       audit.queue.len + line.len > KEPT_MAX)
     return false;
-  const size_t before = audit.queue.len;
-  if (buffer_reserve(&audit.queue, line.len + NUMBER_ROOM) == NULL) {
+  char *const start = buffer_reserve(&audit.queue, BEFORE + NUMBER_TEXT_MAX + line.len + AFTER);
+  if (start == NULL) {
     audit.queue.failed = false; /* memory is short: what is queued stays good */
     return false;
   }
-  BUFFER_LITERAL(&audit.queue, "{\"seq\":");
-  json_write_integer(&audit.queue, (int64_t)(audit.numbered + 1));
-  buffer_append_text(&audit.queue, line);
-  BUFFER_LITERAL(&audit.queue, "}\n");
-  if (audit.queue.failed) {
-    audit.queue.failed = false;
-    buffer_truncate(&audit.queue, before);
-    return false;
-  }
-  audit.numbered++;
+  char *at = start;
+  memcpy(at, before, BEFORE);
+  at += BEFORE;
+  at += number_format_integer((int64_t)++audit.numbered, at);
+  memcpy(at, line.data, line.len);
+  at += line.len;
+  memcpy(at, after, AFTER);
+  audit.queue.len += (size_t)(at + AFTER - start);
   atomic_store_explicit(&audit.queued, audit.numbered, memory_order_release);
   return true;
 }
@@ -412,7 +427,8 @@ static uint64_t number_line(struct buffer *line)
 {
   uint64_t number = 0;
   pthread_mutex_lock(&audit.queue_lock);
-  if (!line->failed && queue_lost() && queue_line(buffer_text(line))) {
+  const bool is_made = !line->failed && line->data != NULL;
+  if (is_made && queue_lost() && queue_line(buffer_text(line))) {
     number = audit.numbered;
   } else {
     audit.numbered++;
@@ -484,12 +500,15 @@ static int write_batch(void)
   return 0;
 }
 
+/* The thread of the audit tries again until it can write: no other thread does while no further line is kept. */
 static void note_failure(int failure)
 {
-  if (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_WRITES)
+  if (atomic_load_explicit(&audit.state, memory_order_relaxed) == AUDIT_WRITES) {
+    sem_post(&audit.wanted);
     log_error("the audit cannot be written: %s: %s: %s", audit.file.path, strerror(failure),
               audit.on_error == AUDIT_STOPS ? "operations are refused until it can (--audit-on-error stop)"
                                             : "operations go on without it (--audit-on-error serve)");
+  }
   atomic_store_explicit(&audit.state, AUDIT_FAILS, memory_order_relaxed);
   audit.again_ms = clock_now_ms() + AGAIN_MS;
 }
@@ -523,8 +542,16 @@ static bool reopen(void)
   if (now_ms == audit.followed_ms)
     return false;
   audit.followed_ms = now_ms;
-  if (!followed_file_follow(&audit.file))
+  if (!followed_file_has_moved(&audit.file))
     return false;
+  struct jp_error error;
+  enum jp_status status = check_path(audit.file.path, &error);
+  if (status == JP_OK)
+    status = followed_file_reopen(&audit.file, &error);
+  if (status != JP_OK) {
+    log_warn_rarely("the audit goes on in the file that was moved: %s", error.text);
+    return false;
+  }
   restrict_mode();
   end_torn_line();
   begin_line_again();

@@ -41,7 +41,7 @@ struct audit_switches {
 extern struct audit_switches audit_switches;
 
 /* Opens the file, which is made with mode 0600; an existing file gets that mode. Once, at the start. JP_INVALID: the path is
- * a pipe, a socket, a terminal or a folder. JP_IO. */
+ * a pipe, a socket, a terminal, a folder or a link of another user. JP_IO. */
 enum jp_status audit_open(const struct audit_config *config, struct jp_error *error) JP_MUST_CHECK;
 /* Called after the file was opened anew, on the thread that writes, which holds no lock of the audit: it may write lines. */
 void audit_set_reopened(void (*reopened)(void));
@@ -58,7 +58,7 @@ enum { AUDIT_TEXT_MAX = 512 }; /* bytes of a text of a client's that a line show
 /* Begins a line with its time and this event. The caller frees the buffer by audit_line_end. Only if audit_is_on. */
 void audit_line_begin(struct buffer *line, const char *event);
 /* The same in a buffer of the caller's, which keeps its memory, at this time (clock_now_ns). */
-void audit_line_begin_in(struct buffer *line, const char *event, int64_t now_ns);
+void audit_line_begin_in(struct buffer *line, struct text event, int64_t now_ns);
 /* Adds a member. The key is plain. Control characters and characters that cannot be seen are escaped; a text of more than
  * AUDIT_TEXT_MAX bytes is cut, with "...". A text whose data is NULL adds nothing. */
 void audit_line_text(struct buffer *line, const char *key, struct text value);
@@ -68,6 +68,8 @@ void audit_line_number(struct buffer *line, const char *key, int64_t value);
 void audit_line_true(struct buffer *line, const char *key);
 /* Begins a member whose value, JSON, the caller appends. */
 void audit_line_key(struct buffer *line, const char *key);
+/* Appends such a value, or a part of it, with the same escapes. */
+void audit_line_json(struct buffer *line, struct text value);
 /* Numbers the line and queues it. Frees the buffer. Returns the number; 0: the line is lost. */
 uint64_t audit_line_end(struct buffer *line);
 /* The same, and leaves the buffer to its owner. */

@@ -31,16 +31,25 @@ enum jp_status followed_file_open(struct followed_file *file, const char *path, 
   return JP_OK;
 }
 
-bool followed_file_follow(struct followed_file *file)
+bool followed_file_has_moved(const struct followed_file *file)
 {
   struct stat facts;
-  if (file->path == NULL ||
-      (stat(file->path, &facts) == 0 && facts.st_dev == file->device && facts.st_ino == file->inode))
-    return false;
+  return file->path != NULL &&
+         (stat(file->path, &facts) != 0 || facts.st_dev != file->device || facts.st_ino != file->inode);
+}
+
+enum jp_status followed_file_reopen(struct followed_file *file, struct jp_error *error)
+{
   int descriptor = open_path(file);
   if (descriptor < 0)
-    return false;
+    return jp_fail(error, JP_IO, "%s: %s", file->path, strerror(errno));
   close(file->descriptor);
   use_descriptor(file, descriptor);
-  return true;
+  return JP_OK;
+}
+
+bool followed_file_follow(struct followed_file *file)
+{
+  struct jp_error error;
+  return followed_file_has_moved(file) && followed_file_reopen(file, &error) == JP_OK;
 }

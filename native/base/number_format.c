@@ -279,15 +279,14 @@ static size_t put_small(char *out, uint64_t value)
   return sizeof digits - zeros;
 }
 
+/* The same for any number from 10^8 on. */
 static size_t put_large(char *out, uint64_t value)
 {
-  char reversed[20];
-  size_t count = 0;
-  for (; value > 0; value /= 10)
-    reversed[count++] = (char)('0' + value % 10);
-  for (size_t i = 0; i < count; i++)
-    out[i] = reversed[count - 1 - i];
-  return count;
+  const uint64_t above = value / EIGHT_DIGITS;
+  const size_t count = above < EIGHT_DIGITS ? put_small(out, above) : put_large(out, above);
+  const uint64_t digits = htole64(split_eight(value % EIGHT_DIGITS) | 0x3030303030303030u);
+  memcpy(out + count, &digits, sizeof digits);
+  return count + sizeof digits;
 }
 
 size_t number_format_integer(int64_t value, char out[NUMBER_TEXT_MAX])

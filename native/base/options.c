@@ -11,7 +11,7 @@
 
 bool option_is_name(struct text name)
 {
-  bool is_good = name.len > 0 && name.len <= 128 && text_valid_utf8(name) == name.len;
+  bool is_good = name.len > 0 && name.len <= OPTION_NAME_MAX && text_valid_utf8(name) == name.len;
   for (size_t i = 0; is_good && i < name.len; i++)
     is_good = (unsigned char)name.data[i] >= ' ' && name.data[i] != 0x7F;
   return is_good;
@@ -245,8 +245,6 @@ static enum jp_status read_option(const struct option_input *input, size_t at, v
   if (option == NULL)
     return read_other(input, at, values, taken, ends, error);
   const char *name = option->names[0];
-  if (option->refused != NULL)
-    return jp_fail(error, JP_INVALID, "%s: %s", name, option->refused);
   if (result->origin[row] == OPTION_GIVEN && !option->repeats && !option->last_counts)
     return jp_fail(error, JP_INVALID, "%s is given twice", name);
   result->origin[row] = OPTION_GIVEN;

@@ -32,7 +32,6 @@ struct option {
   const char *standard;            /* the default, as help shows it; NULL: not shown */
   const char *help;                /* one sentence without a full stop */
   const char *group;               /* the heading of a group, on its first row */
-  const char *refused;             /* why the option is known and refused; NULL: it is accepted */
   option_reader *read;
   size_t offset; /* of the value in the struct that options_parse fills */
   int64_t min;   /* for numbers */
@@ -54,7 +53,9 @@ void option_list_fini(struct option_list *list);
 /* Moves the first `count` items after the others. */
 void option_list_rotate(struct option_list *list, size_t count);
 
-/* True for a valid name of a peer or an executor: 1 to 128 bytes of UTF-8 without control characters. */
+enum { OPTION_NAME_MAX = 255 };
+
+/* True for a valid name of a peer or an executor: 1 to OPTION_NAME_MAX bytes of UTF-8 without control characters. */
 bool option_is_name(struct text name);
 
 /* The arguments for "%.*s" that show a word in an error: at most its first 200 bytes, cut between two

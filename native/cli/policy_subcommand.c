@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { OBJECT_CLASSES_MAX = 32 };
 
@@ -371,8 +372,8 @@ static int suggest_policy(char *const *args, size_t arg_count)
     if (out.failed)
       status = jp_fail_memory(&error, NULL);
   }
-  if (status == JP_OK)
-    fwrite(out.data, 1, out.len, stdout);
+  if (status == JP_OK && (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0))
+    status = jp_fail(&error, JP_IO, "the policy cannot be written: %s", strerror(errno));
   buffer_fini(&out);
   policy_suggestion_destroy(suggestion);
   return status == JP_OK ? EXIT_GOOD : print_error(" suggest", &error, EXIT_RUN_TIME);

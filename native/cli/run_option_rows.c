@@ -1,6 +1,7 @@
 #include "cli/run_option_rows.h"
 
 #include "base/web_origin.h"
+#include "cli/directory_options.h"
 #include "cli/parent_watch.h"
 #include "cli/policy_options.h"
 #include "cli/run_options.h"
@@ -26,7 +27,7 @@ static enum jp_status read_name(const struct option *option, const char *text, v
 {
   (void)option;
   if (!option_is_name(text_of(text)))
-    return jp_fail(error, JP_INVALID, "takes a name of 1 to 128 bytes of UTF-8 without control characters");
+    return jp_fail(error, JP_INVALID, "takes a name of 1 to 255 bytes of UTF-8 without control characters");
   *(const char **)value = text;
   return JP_OK;
 }
@@ -422,10 +423,90 @@ const struct option run_option_rows[] = {
      .read = read_compat,
      AT(compat_pal),
      .words = compat_words},
-    {.names = {"-d", "--dir"},
-     .takes = "HOST:PORT",
-     .refused = "directory registration is not available in this version",
-     .help = "refused: directory registration is not available in this version"},
+
+    {.group = "The directory:",
+     .names = {"-d", "--dir"},
+     .variable = "JPEER_DIRECTORY",
+     .takes = "HOST:PORT,...",
+     .help = "registers the peer with its name in this etcd, where clients find it (dir://HOST:PORT/NAME); "
+             "several are members of one cluster; https://HOST:PORT for TLS",
+     .read = directory_options_read_endpoints,
+     AT(directory.endpoints)},
+    {.names = {"--service"},
+     .variable = "JPEER_SERVICE",
+     .takes = "NAME",
+     .help = "lists the peer as one of this service; may be repeated; the variable is split at blanks",
+     .read = directory_options_read_service,
+     AT(directory.services),
+     .repeats = true},
+    {.names = {"--advertise"},
+     .variable = "JPEER_ADVERTISE",
+     .takes = "HOST",
+     .standard = "the address that the peer listens on",
+     .help = "the host that the directory has for the peer's ports",
+     .read = directory_options_read_host,
+     AT(directory.advertise)},
+    {.names = {"--dir-namespace"},
+     .variable = "JPEER_DIR_NAMESPACE",
+     .takes = "NAME",
+     .standard = "pal",
+     .help = "the first part of the directory's keys",
+     .read = directory_options_read_name,
+     AT(directory.space)},
+    {.names = {"--dir-ttl"},
+     .variable = "JPEER_DIR_TTL",
+     .takes = "SECONDS",
+     .standard = "10",
+     .help = "how long the directory has the peer after its last sign of life",
+     .read = directory_options_read_ttl,
+     AT(directory.ttl_s),
+     .min = 2,
+     .max = 3600},
+    {.names = {"--dir-timeout"},
+     .variable = "JPEER_DIR_TIMEOUT",
+     .takes = "MS",
+     .standard = "5s",
+     .help = "how long the directory may be unreachable when the peer starts",
+     .read = option_read_duration,
+     AT(directory.timeout_ms),
+     .min = 100,
+     .max = DAY_MS},
+    {.names = {"--dir-optional"},
+     .variable = "JPEER_DIR_OPTIONAL",
+     .help = "the peer starts although the directory is unreachable, and registers as soon as it can",
+     .read = option_read_switch,
+     AT(directory.is_optional)},
+    {.names = {"--dir-no-wait"},
+     .variable = "JPEER_DIR_NO_WAIT",
+     .help = "the peer ends at once if its name is taken; otherwise it waits until the lease of a peer that "
+             "was killed has ended",
+     .read = option_read_switch,
+     AT(directory.no_wait)},
+    {.names = {"--dir-cacert"},
+     .variable = "JPEER_DIR_CACERT",
+     .takes = "FILE",
+     .standard = "the system's authorities",
+     .help = "authorities of the directory's certificates (PEM)",
+     .read = option_read_text,
+     AT(directory.ca_file)},
+    {.names = {"--dir-cert"},
+     .variable = "JPEER_DIR_CERT",
+     .takes = "FILE",
+     .help = "a certificate for the directory (PEM)",
+     .read = option_read_text,
+     AT(directory.cert_file)},
+    {.names = {"--dir-key"},
+     .variable = "JPEER_DIR_KEY",
+     .takes = "FILE",
+     .help = "its key (PEM)",
+     .read = option_read_text,
+     AT(directory.key_file)},
+    {.names = {"--dir-user-file"},
+     .variable = "JPEER_DIR_USER_FILE",
+     .takes = "FILE",
+     .help = "a line USER:PASSWORD for the directory; only its owner may read the file",
+     .read = option_read_text,
+     AT(directory.user_file)},
 
     {.group = "The JVM:",
      .names = {"--jvm"},

@@ -37,6 +37,7 @@ static void set_defaults(struct run_options *options)
                                                .number_digits_max = 10000,
                                                .callback_classes_max = 10000}}};
   net_config_defaults(&options->net);
+  directory_options_defaults(&options->directory);
   options->net.input_max_total = 0; /* set by check_rules, because the default depends on message_max */
 }
 
@@ -242,6 +243,9 @@ static enum jp_status check_rules(struct run_options *options, struct jp_error *
     status = check_policy_mode(options, error);
   if (status == JP_OK)
     status = check_audit(options, error);
+  options->directory.name = options->name; /* the default is no name to find a peer by */
+  if (status == JP_OK)
+    status = directory_options_check(&options->directory, &options->json, &options->zmq, error);
   if (status != JP_OK)
     return status;
   status = check_limits(net, error);
@@ -312,6 +316,8 @@ static enum jp_status read_options(char *const *args, size_t arg_count,
   status = parse_options(&arguments, variable, options, &result, error);
   if (status != JP_OK || options->help)
     return status;
+  options->directory.is_from_environment =
+      find_origin(&result, offsetof(struct run_options, directory.endpoints)) == OPTION_FROM_VARIABLE;
   options->has_uuid = find_origin(&result, offsetof(struct run_options, uuid)) != OPTION_NOT_SET;
   const struct run_words words = {
       .items = arguments.words + result.used,
@@ -348,6 +354,7 @@ void run_options_fini(struct run_options *options)
   option_list_fini(&options->metrics.texts);
   option_list_fini(&options->sockets.users.texts);
   option_list_fini(&options->sockets.groups.texts);
+  option_list_fini(&options->directory.services);
   option_list_fini(&options->jvm_options);
   option_list_fini(&options->ignored_options);
   option_list_fini(&options->thread_affinities);

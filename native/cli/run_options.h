@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/uuid.h"
+#include "cli/directory_options.h"
 #include "cli/endpoints.h"
 #include "cli/socket_options.h"
 #include "jni/executors.h"
@@ -64,6 +65,8 @@ struct run_options {
   struct jvm_executor *executors;       /* these executors, and the executor of fx_thread, are in the arena
                                          * below */
   size_t executor_count;
+
+  struct directory_options directory;
 
   /* policy */
   const char *policy_file;

@@ -1,5 +1,6 @@
 /* `jpeer run` starts options, policy, sockets, peer and JVM. Cheap steps that often fail come first. */
 #include "audit/audit.h"
+#include "base/curve_keys.h"
 #include "base/log.h"
 #include "base/runtime_folder.h"
 #include "classfile/catalog.h"
@@ -12,6 +13,7 @@
 #include "cli/run_option_rows.h"
 #include "cli/run_options.h"
 #include "cli/subcommands.h"
+#include "directory/registration.h"
 #include "jni/jvm.h"
 #include "judge/uses.h"
 #include "net/inherited_sockets.h"
@@ -36,6 +38,9 @@ struct run {
   struct principals *principals;     /* NULL: everyone is owner */
   struct catalog *catalog;
   struct net_server *server;
+  struct registration *registration; /* NULL: no -d */
+  struct curve_keys curve;           /* the public key alone */
+  struct directory_addresses addresses;
   struct rpc_peer *peer;
   struct ready ready;
   struct ready presence; /* the file for `jpeer ps` */
@@ -171,16 +176,64 @@ static enum jp_status create_peer(struct run *run, struct jp_error *error)
   return status;
 }
 
+/* ---- the directory ---- */
+
+static const char *text_or_null(const char *text)
+{
+  return text[0] == '\0' ? NULL : text;
+}
+
+static enum jp_status create_registration(struct run *run, struct jp_error *error)
+{
+  const struct directory_options *options = &run->options.directory;
+  const char *key_file = run->options.net.zmq_curve_key;
+  if (options->endpoints == NULL)
+    return JP_OK;
+  if (key_file != NULL) {
+    enum jp_status status = curve_keys_read(key_file, &run->curve, error);
+    explicit_bzero(run->curve.secret_key, sizeof run->curve.secret_key);
+    if (status != JP_OK)
+      return status;
+  }
+  directory_options_choose(options, net_addresses(run->server), &run->addresses);
+  const struct registration_config config = {
+      .etcd = {.endpoints = options->endpoints,
+               .ca_file = options->ca_file,
+               .cert_file = options->cert_file,
+               .key_file = options->key_file,
+               .user_file = options->user_file},
+      .space = options->space,
+      .uuid = run->uuid,
+      .name = options->name,
+      .json_url = text_or_null(run->addresses.json_url),
+      .zmq_url = text_or_null(run->addresses.zmq_url),
+      .zmq_curve = run->addresses.zmq_url[0] == '\0' ? NULL : text_or_null(run->curve.public_key),
+      .services = options->services.items,
+      .service_count = options->services.count,
+      .ttl_s = options->ttl_s,
+      .timeout_ms = options->timeout_ms,
+      .patience = options->no_wait ? REGISTRATION_FAILS_AT_ONCE : REGISTRATION_WAITS,
+      .need = options->is_optional ? REGISTRATION_OPTIONAL : REGISTRATION_REQUIRED};
+  enum jp_status status = registration_create(&config, &run->registration, error);
+  if (status != JP_OK)
+    jp_error_prefix(error, "-d");
+  return status;
+}
+
 /* ---- the JVM's hooks ---- */
 
+/* The peer is in the directory when it is ready. While the process ends, it is neither. */
 static enum jp_status announce_peer(struct run *run, struct jp_error *error)
 {
+  enum jp_status status = run->registration == NULL ? JP_OK : registration_begin(run->registration, error);
+  if (status != JP_OK)
+    return status == JP_CLOSED ? JP_OK : status;
   struct ready_facts facts = {run->uuid, run->options.name, net_addresses(run->server),
                               net_metrics_addresses(run->server)};
   if (run->presence.path != NULL && ready_announce(&run->presence, &facts, error) != JP_OK)
     log_debug("jpeer ps will not show this peer: %s", error->text);
   *error = (struct jp_error){0};
-  enum jp_status status = ready_announce(&run->ready, &facts, error);
+  status = ready_announce(&run->ready, &facts, error);
   if (status == JP_OK)
     service_manager_ready(facts.addresses);
   return status;
@@ -189,12 +242,12 @@ static enum jp_status announce_peer(struct run *run, struct jp_error *error)
 static enum jp_status begin_serving(void *context, struct jvm *jvm, struct jp_error *error)
 {
   struct run *run = context;
-  run->has_begun = true;
   enum jp_status status = rpc_peer_attach(run->peer, jvm, error);
   if (status == JP_OK)
     status = net_start(run->server, rpc_peer_service(run->peer), error);
   if (status == JP_OK && (run->options.ready_when == READY_NOW || run->options.as_service))
     status = announce_peer(run, error);
+  run->has_begun = status == JP_OK;
   return status;
 }
 
@@ -204,6 +257,13 @@ static enum jp_status reach_stage(void *context, enum jvm_stage stage, struct jp
   enum jvm_stage awaited =
       run->options.ready_when == READY_CLASS_LOADED ? JVM_MAIN_INITIALISED : JVM_MAIN_RETURNED;
   return run->options.ready_when != READY_NOW && stage == awaited ? announce_peer(run, error) : JP_OK;
+}
+
+/* No client shall come by the directory to a peer that refuses. */
+static void withdraw_peer(void *context)
+{
+  const struct run *run = context;
+  registration_withdraw(run->registration);
 }
 
 static void drain_requests(void *context)
@@ -307,6 +367,7 @@ static int launch_jvm(struct run *run, struct jp_error *error)
   struct jvm_hooks hooks = {.context = run,
                             .started = begin_serving,
                             .reached = reach_stage,
+                            .stopping = withdraw_peer,
                             .drain = drain_requests,
                             .died = print_error,
                             .exiting = end_process,
@@ -432,7 +493,8 @@ static int run_peer(struct run *run, struct jp_error *error)
   run->options.net.json = endpoints_for_net(&run->options.json);
   run->options.net.zmq = endpoints_for_net(&run->options.zmq);
   run->options.net.metrics = endpoints_for_net(&run->options.metrics);
-  if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK)
+  if (net_bind(&run->options.net, &run->server, error) != JP_OK || create_peer(run, error) != JP_OK ||
+      create_registration(run, error) != JP_OK)
     return EXIT_RUN_TIME;
   /* The watch is started now, because a reload notifies the server and the peer, which must exist. */
   if (run->principals != NULL &&
@@ -450,6 +512,7 @@ static int run_peer(struct run *run, struct jp_error *error)
 
 static void run_fini(struct run *run)
 {
+  registration_destroy(run->registration);
   service_manager_close();
   principals_watch_stop(run->principals);
   net_destroy(run->server);

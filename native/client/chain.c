@@ -635,11 +635,12 @@ static bool keep_answer(struct jp_chain *chain, const struct chain_step *step, s
   return true;
 }
 
-static enum jp_client_status report_step(const struct jp_chain *chain, size_t step,
-                                         const struct jp_answer *answer, struct jp_client_error *error)
+static enum jp_client_status report_step(const struct jp_chain *chain, size_t step, struct jp_answer *answer,
+                                         struct jp_client_error *error)
 {
   const struct text name = chain->steps[step].name;
   bool is_named = chain->steps[step].has_result;
+  client_name_lack(chain->client, answer);
   enum jp_client_status status = client_report_remote(answer, error);
   client_error_prefix(error, "step %zu (%.*s%s%.*s): ", step + 1, TEXT_ARGS(chain->steps[step].what),
                       is_named ? ", " : "", is_named ? (int)name.len : 0, is_named ? name.data : "");

@@ -156,6 +156,11 @@ void ref_table_enter_epoch(struct ref_table *table, uint64_t epoch)
   atomic_store_explicit(&table->epoch, epoch, memory_order_relaxed);
 }
 
+void ref_table_leave_peer(struct ref_table *table)
+{
+  clear_table(table);
+}
+
 void ref_table_fini(struct ref_table *table)
 {
   for (size_t i = 0; i < table->capacity; i++)

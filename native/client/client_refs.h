@@ -59,6 +59,8 @@ static inline uint64_t ref_table_epoch(const struct ref_table *table)
 /* From now on answers contain refs of this epoch. If it differs from the last epoch, all refs become
  * stale. */
 void ref_table_enter_epoch(struct ref_table *table, uint64_t epoch);
+/* All refs become stale: another peer begins, and it names no epoch. */
+void ref_table_leave_peer(struct ref_table *table);
 /* Drops one handle. */
 void ref_table_release(struct ref_table *table, struct jp_ref *ref);
 /* Removes at most `max` refs from the list of releases, oldest first, and from the table. Returns how many

@@ -3,6 +3,7 @@
  * the message that answers it, by its deadline or by the end of the connection. The caller either waits
  * (jp_client_call and chains, by client_exchange) or gets its completion called (jp_client_send).
  */
+#include "base/capabilities.h"
 #include "base/clock.h"
 #include "client/client_state.h"
 #include "client/messages/answer_binary.h"
@@ -18,7 +19,8 @@ enum { NS_IN_MS = 1000000 };
 enum { FIRST_CAPACITY = 128 };
 enum { FREE_ANSWERS_MAX = 1024, KEPT_BYTES_MAX = 64 * 1024 };
 enum { RELEASES_A_MESSAGE = 1000, RELEASES_MAX = 10000 };
-enum { ID_SIZE = 24 }; /* the digits of 64 bits */
+enum { ID_SIZE = 24 };    /* the digits of 64 bits */
+enum { REPEATS_MAX = 8 }; /* of one message, to one peer after the other */
 
 /* ---- the table of requests ---- */
 
@@ -214,11 +216,27 @@ static enum jp_client_status status_of_error(const struct jp_answer *answer)
                                                                           : JP_CLIENT_REMOTE;
 }
 
+/* Under the lock, or by the answer's owner. */
+static void describe_lack(struct jp_client *client, struct jp_answer *answer)
+{
+  if (answer->lacking == NULL)
+    return;
+  struct text text =
+      atomic_load(&client->has_version)
+          ? arena_printf(&answer->arena, "the peer %s has no %s; upgrade it", client->peer_version,
+                         answer->lacking)
+          : arena_printf(&answer->arena, "the peer has no %s; upgrade it, or run it without --compat pal",
+                         answer->lacking);
+  answer->lack = text.data;
+}
+
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
   const char *what = throwable->type != NULL ? throwable->type : jp_answer_error_message(answer);
   char near[400];
+  if (jp_answer_lack(answer) != NULL)
+    return client_fail(error, JP_CLIENT_REMOTE, "%s", jp_answer_lack(answer));
   write_suggestions(jp_json_member(jp_answer_json(answer), "suggestions"), near, sizeof near);
   if (what[0] == '\0')
     what = "an error without a message";
@@ -266,9 +284,18 @@ static bool read_session(const struct jp_answer *answer, struct jp_json *session
          jp_json_parse(jp_answer_text(answer), DEPTH, session, NULL) == JP_JSONRPC_OK;
 }
 
-static void learn_number(struct jp_client *client, struct jp_json session)
+/* Under the lock. */
+static void learn_peer(struct jp_client *client, struct jp_json session)
 {
   int64_t number;
+  if (!atomic_load(&client->has_version)) {
+    char version[sizeof client->peer_version];
+    size_t length = jp_json_string(jp_json_member(session, "version"), version, sizeof version);
+    if (length > 0 && length < sizeof version) {
+      text_escape((struct text){version, length}, "", "", client->peer_version, sizeof client->peer_version);
+      atomic_store(&client->has_version, true);
+    }
+  }
   if (jp_json_integer(jp_json_member(session, "client"), &number) && number > 0)
     callbacks_learn_number(client, (uint64_t)number);
 }
@@ -278,7 +305,7 @@ static void accept_introduction(struct jp_client *client, const struct jp_answer
 {
   struct jp_json session = {0};
   if (read_session(answer, &session))
-    learn_number(client, session);
+    learn_peer(client, session);
   else if (answer != NULL)
     callbacks_refuse(client);
 }
@@ -314,12 +341,23 @@ static void end_request(struct jp_client *client, const struct pending_request *
   }
 }
 
+/* With a directory the errors say which requests were sent, because the program may send the others again. */
 void client_end_requests(struct jp_client *client, const struct jp_client_error *why)
 {
   struct pending_table *table = &client->pending;
+  struct jp_client_error sent = *why;
+  struct jp_client_error unsent = *why;
+  if (client->directory != NULL) {
+    client_fail(&sent, why->status, "%s; the request was sent, and may have run", why->text);
+    client_fail(&unsent, client_is_closed(client) ? why->status : JP_CLIENT_UNSENT,
+                "%s; the request was not sent", why->text);
+  }
   for (size_t i = 0; i < table->capacity; i++) {
-    if (table->places[i].id != 0)
-      end_request(client, &table->places[i], why->status, NULL, why);
+    const struct pending_request *request = &table->places[i];
+    bool is_unsent = client->directory != NULL && request->id > client->sent_id;
+    const struct jp_client_error *reason = is_unsent ? &unsent : &sent;
+    if (request->id != 0)
+      end_request(client, request, reason->status, NULL, reason);
   }
   memset(table->places, 0, table->capacity * sizeof *table->places);
   table->count = 0;
@@ -334,6 +372,7 @@ static enum jp_client_status end_with_status(struct jp_client *client, const str
 {
   const struct pending_request nobody = {.kind = PENDING_ABANDONED};
   if (status == JP_CLIENT_OK) {
+    describe_lack(client, answer);
     end_request(client, request, answer->kind == JP_ANSWER_ERROR ? status_of_error(answer) : JP_CLIENT_OK,
                 answer, NULL);
     return JP_CLIENT_OK;
@@ -738,6 +777,7 @@ static enum jp_client_status send_message(struct exchange *exchange, struct wait
   *first_id = client->last_id + 1;
   struct buffer *out = client_begin_message(client);
   status = exchange->write(exchange, *first_id, out, error);
+  exchange->names_refs = client->named.are_named;
   if (status == JP_CLIENT_OK && out->failed)
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");
   if (status == JP_CLIENT_OK)
@@ -810,9 +850,9 @@ static void abandon_requests(struct jp_client *client, uint64_t first_id, size_t
     send_cancel(client, unanswered);
 }
 
-/* token: as client_ask_for_token gives it; takes it. */
+/* token: as client_ask_for_token gives it; takes it. *is_written: set to true if there was a connection. */
 static enum jp_client_status run_exchange(struct exchange *exchange, int timeout_ms, int64_t deadline_ns,
-                                          char *token, struct jp_client_error *error)
+                                          char *token, bool *is_written, struct jp_client_error *error)
 {
   struct jp_client *client = exchange->client;
   struct waiter waiter = {.left = exchange->count,
@@ -822,10 +862,12 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
                           .thread = pthread_self()};
   uint64_t first_id = 0;
   enum jp_client_status status = connect_with_token(client, deadline_ns, token, error);
-  if (status == JP_CLIENT_OK)
-    status = send_message(exchange, &waiter, &first_id, error);
+  if (status != JP_CLIENT_OK)
+    return client_say_unsent(client, status, error);
+  status = send_message(exchange, &waiter, &first_id, error);
   if (status != JP_CLIENT_OK)
     return status;
+  *is_written = true;
   callback_add_requester(client, &waiter);
   enum wait_end end = client_wait(client, &waiter, deadline_ns);
   callback_remove_requester(client, &waiter);
@@ -833,9 +875,22 @@ static enum jp_client_status run_exchange(struct exchange *exchange, int timeout
   if (end == WAIT_OVER)
     return waiter.status;
   abandon_requests(client, first_id, exchange->count);
+  const char *fate = client->directory == NULL ? "" : "; the request was sent, and may still run";
   if (end == WAIT_INTERRUPTED)
-    return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted");
-  return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms", timeout_ms);
+    return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted%s", fate);
+  return client_fail(error, JP_CLIENT_TIMEOUT, "no answer in %d ms%s", timeout_ms, fate);
+}
+
+/* True if the message, which was written to a connection that has ended, may be written to the next one. One that names
+ * objects may not, because the next peer does not have them, nor a request of a callback, because Java's call has ended. */
+static bool may_repeat(const struct exchange *exchange, enum jp_client_status status, int64_t deadline_ns)
+{
+  const struct jp_client *client = exchange->client;
+  bool is_allowed = (status == JP_CLIENT_UNSENT && exchange->may_be_rewritten) ||
+                    ((status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL) && exchange->is_idempotent);
+  return client->directory != NULL && is_allowed && !exchange->names_refs && !client->options.binary &&
+         !client_is_closed(client) && callback_within(client).data == NULL &&
+         (deadline_ns == INT64_MAX || clock_now_ns() < deadline_ns);
 }
 
 enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
@@ -851,7 +906,14 @@ enum jp_client_status client_exchange(struct exchange *exchange, int timeout_ms,
     return status;
   client_lock(client);
   client->holders++;
-  status = run_exchange(exchange, timeout_ms, deadline_ns, token, error);
+  bool is_written = false;
+  status = run_exchange(exchange, timeout_ms, deadline_ns, token, &is_written, error);
+  for (int i = 0;
+       i < REPEATS_MAX && status != JP_CLIENT_OK && is_written && may_repeat(exchange, status, deadline_ns);
+       i++) {
+    is_written = false;
+    status = run_exchange(exchange, timeout_ms, deadline_ns, NULL, &is_written, error);
+  }
   callbacks_report_ended(client);
   client_leave(client);
   return status;
@@ -871,17 +933,34 @@ static enum jp_client_status write_call(struct exchange *exchange, uint64_t firs
   return append_request(exchange->client, call->request, first_id, out, error);
 }
 
+static bool is_nested(const struct jp_options *options)
+{
+  return options != NULL && options->within != NULL && options->within[0] != '\0';
+}
+
+/* A struct of another size is refused when the request is written. */
+static bool is_idempotent(const struct jp_options *options)
+{
+  return options != NULL && options->size >= sizeof *options && options->idempotent && !is_nested(options);
+}
+
 enum jp_client_status jp_client_call(struct jp_client *client, const struct jp_request *request,
                                      int timeout_ms, struct jp_answer **answer, struct jp_client_error *error)
 {
   const enum answer_form form = answer_form_of(request);
-  struct request_call call = {
-      .exchange = {.write = write_call, .client = client, .forms = &form, .count = 1, .answers = answer},
-      .request = request};
+  struct request_call call = {.exchange = {.write = write_call,
+                                           .client = client,
+                                           .forms = &form,
+                                           .count = 1,
+                                           .may_be_rewritten = !is_nested(request->options),
+                                           .is_idempotent = is_idempotent(request->options),
+                                           .answers = answer},
+                              .request = request};
   enum jp_client_status status = client_exchange(&call.exchange, timeout_ms, error);
-  if (status == JP_CLIENT_OK && jp_answer_kind(*answer) == JP_ANSWER_ERROR)
-    return client_report_remote(*answer, error);
-  return status;
+  if (status != JP_CLIENT_OK || jp_answer_kind(*answer) != JP_ANSWER_ERROR)
+    return status;
+  client_name_lack(client, *answer);
+  return client_report_remote(*answer, error);
 }
 
 /* ---- notifications ---- */
@@ -913,7 +992,7 @@ enum jp_client_status jp_client_notify(struct jp_client *client, const struct jp
     return status;
   client_lock(client);
   client->holders++;
-  status = connect_with_token(client, INT64_MAX, token, error);
+  status = client_say_unsent(client, connect_with_token(client, INT64_MAX, token, error), error);
   if (status == JP_CLIENT_OK)
     status = write_notification(client, request, error);
   if (status == JP_CLIENT_OK)
@@ -1013,7 +1092,7 @@ enum jp_client_status jp_client_send(struct jp_client *client, const struct jp_r
       .as = {.completed = {.function = completion, .context = context, .deadline_ns = deadline_ns}}};
   client_lock(client);
   client->holders++;
-  status = connect_with_token(client, deadline_ns, token, error);
+  status = client_say_unsent(client, connect_with_token(client, deadline_ns, token, error), error);
   if (status == JP_CLIENT_OK)
     status = send_request(client, request, &pending, error);
   if (status == JP_CLIENT_OK) {
@@ -1148,6 +1227,52 @@ static bool read_limit(struct jp_json session, const char *name, size_t *limit)
   return true;
 }
 
+/* True if the peer has said what its session is. */
+static bool ask_session(struct jp_client *client, int timeout_ms, struct jp_json *session,
+                        struct jp_answer **answer)
+{
+  const struct jp_request request = jp_make_request(JP_CONTROL, NULL, "session");
+  *answer = NULL;
+  return jp_client_call(client, &request, timeout_ms, answer, NULL) == JP_CLIENT_OK &&
+         read_session(*answer, session);
+}
+
+void client_name_lack(struct jp_client *client, struct jp_answer *answer)
+{
+  enum { ASK_MS = 1000 };
+  struct jp_answer *described = NULL;
+  struct jp_json session;
+  if (answer->lacking == NULL)
+    return;
+  if (!atomic_load(&client->has_version) && strcmp(answer->lacking, "session") != 0 &&
+      ask_session(client, ASK_MS, &session, &described)) {
+    client_lock(client);
+    learn_peer(client, session);
+    client_unlock(client);
+  }
+  jp_answer_free(described);
+  describe_lack(client, answer);
+}
+
+const char *jp_client_peer_version(struct jp_client *client)
+{
+  return atomic_load(&client->has_version) ? client->peer_version : "";
+}
+
+/* A later version of the peer that no longer serves this library says so by the number of its protocol. */
+static enum jp_client_status check_protocol(struct jp_json session, struct jp_client_error *error)
+{
+  int64_t protocol;
+  char version[32];
+  if (!jp_json_integer(jp_json_member(session, "protocol"), &protocol) || protocol <= CAPABILITIES_PROTOCOL)
+    return JP_CLIENT_OK;
+  size_t length = jp_json_string(jp_json_member(session, "version"), version, sizeof version);
+  return client_fail(
+      error, JP_CLIENT_UNSUPPORTED,
+      "the peer %.*s speaks version %lld of the protocol, and this client version %d; upgrade the client",
+      (int)(length < sizeof version ? length : 0), version, (long long)protocol, CAPABILITIES_PROTOCOL);
+}
+
 enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,
                                              struct jp_peer_limits *limits, struct jp_client_error *error)
 {
@@ -1159,10 +1284,12 @@ enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeo
       (!read_session(answer, &session) || !read_limit(session, "message_max", &limits->message_max) ||
        !read_limit(session, "values_max", &limits->values_max)))
     status = client_fail(error, JP_CLIENT_UNSUPPORTED, "the peer does not report its limits");
+  if (status == JP_CLIENT_OK)
+    status = check_protocol(session, error);
   if (status == JP_CLIENT_OK) {
     client->request_max = limits->message_max;
     client_lock(client);
-    learn_number(client, session);
+    learn_peer(client, session);
     client_unlock(client);
   }
   jp_answer_free(answer);

@@ -67,6 +67,7 @@ static void destroy_client(struct jp_client *client)
   buffer_fini(&client->binary_scratch);
   fork_guard_fini(&client->fork_guard);
   client_drop_token(client->token);
+  client_directory_destroy(client->directory);
   client_credentials_fini(&client->credentials);
   pthread_cond_destroy(&client->changed);
   pthread_mutex_destroy(&client->lock);
@@ -169,6 +170,38 @@ static enum jp_client_status fail_closed(struct jp_client_error *error)
   return client_fail(error, JP_CLIENT_CLOSED, "the client was closed");
 }
 
+enum jp_client_status client_say_unsent(const struct jp_client *client, enum jp_client_status status,
+                                        struct jp_client_error *error)
+{
+  bool is_ambiguous = status == JP_CLIENT_REFUSED || status == JP_CLIENT_TIMEOUT ||
+                      status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL;
+  if (client->directory == NULL || !is_ambiguous || client_is_closed(client))
+    return status;
+  if (error != NULL)
+    client_fail(error, JP_CLIENT_UNSENT, "%s; the request was not sent", error->text);
+  return JP_CLIENT_UNSENT;
+}
+
+/* Without the lock. */
+static enum jp_client_status open_transport(struct jp_client *client, const struct transport_options *options,
+                                            struct client_transport **transport,
+                                            struct jp_client_error *error)
+{
+  if (client->directory == NULL)
+    return client->url_kind->open(&client->url, options, transport, error);
+  return client_directory_connect(client->directory, client->url_kind, options,
+                                  client->connection == 0 ? DIRECTORY_FIRST : DIRECTORY_AGAIN, transport,
+                                  error);
+}
+
+static void begin_epoch(struct jp_client *client)
+{
+  const uint64_t epoch = ref_epoch_parse(text_of(client->transport->epoch));
+  ref_table_enter_epoch(&client->refs, epoch);
+  if (epoch == EPOCH_UNKNOWN && client->directory != NULL && client_directory_has_moved(client->directory))
+    ref_table_leave_peer(&client->refs);
+}
+
 static enum jp_client_status open_connection(struct jp_client *client, int64_t deadline_ns,
                                              struct jp_client_error *error)
 {
@@ -178,12 +211,14 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
   options.timeout_ms = opening_timeout(client, deadline_ns);
   set_client_state(client, CLIENT_OPENING);
   client_unlock(client);
-  enum jp_client_status status = client->url_kind->open(&client->url, &options, &transport, &why);
+  enum jp_client_status status = open_transport(client, &options, &transport, &why);
   client_lock(client);
   pthread_cond_broadcast(&client->changed);
   if (client->state == CLIENT_CLOSING_OPENING) {
     if (status == JP_CLIENT_OK)
       transport->kind->close(transport);
+    if (client->directory != NULL)
+      client_directory_disconnect(client->directory);
     set_client_state(client, CLIENT_CLOSED);
     return fail_closed(error);
   }
@@ -197,7 +232,7 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
     if (client->callbacks.group->name != NULL)
       client_introduce(client, client->callbacks.group->process);
     if (!client->kind->epoch_is_in_answers)
-      ref_table_enter_epoch(&client->refs, ref_epoch_parse(text_of(transport->epoch)));
+      begin_epoch(client);
     client_watch_connection(client);
     client_prepare_sleep(client);
     return JP_CLIENT_OK;
@@ -226,11 +261,11 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
                                      struct jp_client_error *error)
 {
   /* The peer may have closed the idle connection. Reading finds this out. */
-  if (client_is_open(client) && client->kind->ends_when_idle && client->pending.count == 0 &&
+  if (client->reads_when_idle && client_is_open(client) && client->pending.count == 0 &&
       !client_is_polled(client)) {
     client_read(client);
-    bool is_refused =
-        !client_is_open(client) && !client_is_closed(client) && client->ended.status != JP_CLIENT_CLOSED;
+    bool is_refused = !client_is_open(client) && !client_is_closed(client) && client->directory == NULL &&
+                      client->ended.status != JP_CLIENT_CLOSED;
     if (is_refused) /* the peer has refused a notification: the next call reports that */
       return client_report_end(client, error);
   }
@@ -269,6 +304,8 @@ static void end_transport(struct jp_client *client, enum client_state to, const 
 {
   set_client_state(client, to);
   client->ended = *why;
+  if (client->directory != NULL)
+    client_directory_disconnect(client->directory);
   client_forget_connection(client);
   client_end_requests(client, why);
   callback_calls_end(client, false);
@@ -321,11 +358,23 @@ bool client_has_input(const struct jp_client *client)
   return !client_is_busy_polled(client) && client->kind->has_input(client->transport);
 }
 
+/* Notes that all requests may have been sent, unless no byte was. */
+static enum jp_client_status flush_noting(struct jp_client *client, struct jp_client_error *error)
+{
+  const size_t waiting = client->kind->waiting == NULL ? 0 : client->kind->waiting(client->transport);
+  enum jp_client_status status = client->kind->flush(client->transport, error);
+  if (client->kind->waiting == NULL || client->kind->waiting(client->transport) != waiting)
+    client->sent_id = client->last_id;
+  return status;
+}
+
 void client_flush(struct jp_client *client)
 {
   struct jp_client_error error;
   client->unflushed = 0;
-  if (client->kind->flush(client->transport, &error) != JP_CLIENT_OK) {
+  enum jp_client_status status = client->directory == NULL ? client->kind->flush(client->transport, &error)
+                                                           : flush_noting(client, &error);
+  if (status != JP_CLIENT_OK) {
     client_break_connection(client, &error);
     return;
   }
@@ -341,7 +390,11 @@ void client_flush(struct jp_client *client)
 void client_read(struct jp_client *client)
 {
   struct jp_client_error error;
+  const bool may_write = client->directory != NULL &&
+                         (client->kind->waiting == NULL || client->kind->waiting(client->transport) > 0);
   if (client->kind->receive(client->transport, &client->listener.listener, &error) != JP_CLIENT_OK) {
+    if (may_write) /* the answer to a close message was sent after what waited */
+      client->sent_id = client->last_id;
     if (client->token != NULL) /* the error may quote the answer of a proxy, which may quote the request with
                                 * the token */
       client_credentials_hide_token(client->token, &error);
@@ -417,11 +470,12 @@ static enum jp_client_status check_credentials(struct jp_client *client,
                                                const struct jp_client_config *config,
                                                struct jp_client_error *error)
 {
+  const bool has_directory = client->url.endpoints.data != NULL; /* the peer's address is not known yet */
   const struct client_credentials *credentials = &client->credentials;
   enum jp_client_status status = client_credentials_init(&client->credentials, config, error);
   if (status != JP_CLIENT_OK)
     return status;
-  if (client_credentials_need_tls(credentials) && !client->url.is_secure)
+  if (client_credentials_need_tls(credentials) && !client->url.is_secure && !has_directory)
     return client_fail(error, JP_CLIENT_INVALID, "%s: ca_file and cert_file are for wss: and https: URLs",
                        client->url_text);
   if (credentials->server_key != NULL && !client->url.may_have_curve)
@@ -454,6 +508,10 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
   if (!callbacks_enter_process(client,
                                client->url_kind->has_callbacks && !config->binary ? config->process : NULL))
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a client");
+  if (config->binary && client->url.endpoints.data != NULL && client_url_binary_kind() != NULL) {
+    client->url_kind = client_url_binary_kind();
+    client->url.may_have_curve = true;
+  }
   if (config->binary && !client->url_kind->has_binary)
     return client_fail(error, JP_CLIENT_UNSUPPORTED, "%s: this transport has no binary messages", url);
   status = check_credentials(client, config, error);
@@ -467,8 +525,14 @@ static enum jp_client_status fill_client(struct jp_client *client, const char *u
   client->request_max = config->request_max;
   client->interrupted = config->interrupted;
   client->interrupted_context = config->interrupted_context;
-  client->reconnects = config->reconnects || client->url_kind->ends_when_idle;
-  return name_session(client, config->peer_id, error);
+  const bool has_directory = client->url.endpoints.data != NULL;
+  client->reads_when_idle = client->url_kind->ends_when_idle || has_directory;
+  client->reconnects = config->reconnects || client->reads_when_idle;
+  status = name_session(client, config->peer_id, error);
+  if (status == JP_CLIENT_OK && has_directory)
+    status =
+        client_directory_create(&client->url, config->directory, &client->session, &client->directory, error);
+  return status;
 }
 
 static struct jp_client *create_client(void)

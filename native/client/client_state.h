@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/uuid.h"
 #include "client/client_callbacks.h"
+#include "client/client_directory.h"
 #include "client/client_refs.h"
 #include "client/fork_guard.h"
 #include "client/messages/answer_json.h"
@@ -240,13 +241,17 @@ struct jp_client {
   char *url_text;
   struct client_url url;
   const struct transport_kind *url_kind; /* opens the connections */
+  struct client_directory *directory;    /* finds the peer; NULL: the URL is its address */
   struct transport_options options;
   struct client_credentials credentials;
+  char peer_version[32]; /* "": not known yet; written once, before has_version */
+  atomic_bool has_version;
   _Atomic size_t request_max; /* the longest request that is sent, in bytes; 0: no limit */
   enum session_owner session_owner;
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
   struct uuid session;
   bool reconnects;
+  bool reads_when_idle;    /* a peer may end an idle connection, and the next call should open another */
   atomic_bool keeps_token; /* no further token is read: the last token is used again. Not guarded by the
                             * lock */
   size_t pending_max;
@@ -283,6 +288,7 @@ struct jp_client {
 
   /* Requests and answers. */
   uint64_t last_id;
+  uint64_t sent_id; /* requests with later ids were not sent. Only kept with a directory */
   struct pending_table pending;
   size_t completions_pending;
   struct completion_queue completed;
@@ -355,6 +361,10 @@ enum jp_client_status client_connect(struct jp_client *client, int64_t deadline_
 /* Returns JP_CLIENT_OK, or the reason for which the connection has ended. */
 enum jp_client_status client_report_end(const struct jp_client *client,
                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* With a directory, for a request that fails with `status` before it was sent: returns the status that says so, and adds
+ * it to *error, which may be NULL. */
+enum jp_client_status client_say_unsent(const struct jp_client *client, enum jp_client_status status,
+                                        struct jp_client_error *error);
 /* Begins a message, and resets client->named, because the message names no refs yet. Returns the buffer to
  * which the message is appended. */
 struct buffer *client_begin_message(struct jp_client *client);
@@ -444,6 +454,9 @@ struct exchange {
   struct jp_client *client;
   const enum answer_form *forms;
   size_t count;
+  bool may_be_rewritten; /* `write` may be called again, if the message was not sent */
+  bool is_idempotent;    /* it may be sent again, although it may have run */
+  bool names_refs;       /* set when the message is written: the objects are of one peer */
   /* The answers, in the order of the requests. The caller frees them, even if the exchange fails. */
   struct jp_answer **answers;
 };
@@ -464,6 +477,9 @@ void client_write_overdue_releases(struct jp_client *client);
 void client_write_all_releases(struct jp_client *client);
 /* Returns the refs for a message that is about to be written. Called under the lock, except by chains. */
 struct message_refs client_message_refs(const struct jp_client *client);
+/* If the answer has `lacking`: learns the peer's version if it is not known, which may take a second, and describes the lack
+ * with it. By the answer's owner, without the lock. */
+void client_name_lack(struct jp_client *client, struct jp_answer *answer);
 /* JP_CLIENT_REMOTE or JP_CLIENT_STALE for an answer that is an error; *error describes it. */
 enum jp_client_status client_report_remote(const struct jp_answer *answer, struct jp_client_error *error);
 

@@ -78,12 +78,15 @@ enum jp_client_status jp_client_call_json(struct jp_client *client, const char *
                                         .client = client,
                                         .forms = &request.form,
                                         .count = 1,
+                                        .may_be_rewritten = !request.has_within,
+                                        .is_idempotent = request.is_idempotent && !request.has_within,
                                         .answers = answer},
                            .request = &request};
   status = client_exchange(&call.exchange, timeout_ms, error);
-  if (status == JP_CLIENT_OK && jp_answer_kind(*answer) == JP_ANSWER_ERROR)
-    return client_report_remote(*answer, error);
-  return status;
+  if (status != JP_CLIENT_OK || jp_answer_kind(*answer) != JP_ANSWER_ERROR)
+    return status;
+  client_name_lack(client, *answer);
+  return client_report_remote(*answer, error);
 }
 
 /* ---- texts ---- */

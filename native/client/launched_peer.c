@@ -213,10 +213,14 @@ static const char *const *write_command(const struct jp_launch_config *config, c
     add_words(&words, "-cp", config->class_path);
   for (size_t i = 0; config->jvm_options != NULL && config->jvm_options[i] != NULL; i++)
     add_words(&words, "-J", config->jvm_options[i]);
+  if (config->main_class ==
+      NULL) /* before the options: one that lacks its value must not consume this word */
+    add_word(&words, "--as-service");
   add_list(&words, config->options);
-  add_word(&words, config->main_class != NULL ? config->main_class : "--as-service");
-  if (config->main_class != NULL)
+  if (config->main_class != NULL) {
+    add_word(&words, config->main_class);
     add_list(&words, config->arguments);
+  }
   return words.items;
 }
 

@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/clock.h"
+#include "client/client_directory.h"
 #include "client/client_sessions.h"
 #include "client/transports/client_url.h"
 #include "command/peers.h"
@@ -34,8 +35,9 @@ enum command_bit {
   SHELL = 1 << 11,
   SESSIONS = 1 << 12,
   END = 1 << 13,
-  ALL = (1 << 14) - 1,
-  WITH_PEER = ALL & ~(PS | SESSIONS | END),
+  PEERS = 1 << 14,
+  ALL = (1 << 15) - 1,
+  WITH_PEER = ALL & ~(PS | SESSIONS | END | PEERS),
   EVALUATING = CALL | EACH | DESCRIBE
 };
 
@@ -90,6 +92,10 @@ static const struct command_row {
      0, 0, command_rpc},
     {"ps", PS, NEEDS_NOTHING, "",
      "lists the running peers of this user: name, process, start, UUID, addresses", NULL, 0, 0, command_ps},
+    {"peers", PEERS, NEEDS_NOTHING, "", "lists the peers of a directory (etcd): name, UUID, start, addresses",
+     "\nA peer of the list is reached by -u dir://HOST:PORT/NAME or /UUID, one of a service by\n"
+     "-u dir://HOST:PORT/service/NAME. Exit status 4: the directory does not answer.\n",
+     0, 0, command_peers},
     {"calls", CALLS, NEEDS_CLIENT, "", "lists the calls of Java members that run in a peer, of all clients",
      NULL, 0, 0, command_calls},
     {"cancel", CANCEL, NEEDS_CLIENT, "NUMBER", "ends a call that jpeer calls lists", NULL, 1, 1,
@@ -108,9 +114,8 @@ static const struct {
       .names = {"-u", "--url"},
       .variable = "JPEER_URL",
       .takes = "URL",
-      .help = "its address: ws://HOST:PORT, ws+unix:PATH, shm:PATH, http://HOST:PORT, tcp://HOST:PORT; "
-              "without it, "
-              "the only peer of this user that runs",
+      .help = "its address: ws://HOST:PORT, ws+unix:PATH, shm:PATH, http://HOST:PORT, tcp://HOST:PORT, "
+              "dir://HOST:PORT/NAME; without it, the only peer of this user that runs",
       .read = option_read_text,
       AT(url)}},
     {WITH_PEER,
@@ -177,7 +182,62 @@ static const struct {
       .help = "runs these",
       .read = option_read_text,
       AT(expression)}},
-    {CALL | EACH | LIST | DESCRIBE | STATS | PS | CALLS | SHELL,
+    {PEERS,
+     {.group = "The directory",
+      .names = {"-d", "--dir"},
+      .variable = "JPEER_DIRECTORY",
+      .takes = "HOST:PORT,...",
+      .help = "an etcd cluster; https://HOST:PORT for TLS",
+      .read = option_read_text,
+      AT(directory.endpoints)}},
+    {PEERS,
+     {.names = {"--dir-namespace"},
+      .variable = "JPEER_DIR_NAMESPACE",
+      .takes = "NAME",
+      .standard = "pal",
+      .help = "the first part of the directory's keys",
+      .read = option_read_text,
+      AT(directory.name_space)}},
+    {PEERS,
+     {.names = {"--dir-timeout"},
+      .variable = "JPEER_DIR_TIMEOUT",
+      .takes = "MS",
+      .standard = "5s",
+      .help = "how long to wait for the directory",
+      .read = option_read_duration,
+      AT(directory.timeout_ms),
+      .min = 100,
+      .max = INT_MAX}},
+    {PEERS,
+     {.names = {"--dir-cacert"},
+      .variable = "JPEER_DIR_CACERT",
+      .takes = "FILE",
+      .standard = "the system's authorities",
+      .help = "authorities of the directory's certificates (PEM)",
+      .read = option_read_text,
+      AT(directory.ca_file)}},
+    {PEERS,
+     {.names = {"--dir-cert"},
+      .variable = "JPEER_DIR_CERT",
+      .takes = "FILE",
+      .help = "a certificate for the directory (PEM)",
+      .read = option_read_text,
+      AT(directory.cert_file)}},
+    {PEERS,
+     {.names = {"--dir-key"},
+      .variable = "JPEER_DIR_KEY",
+      .takes = "FILE",
+      .help = "its key (PEM)",
+      .read = option_read_text,
+      AT(directory.key_file)}},
+    {PEERS,
+     {.names = {"--dir-user-file"},
+      .variable = "JPEER_DIR_USER_FILE",
+      .takes = "FILE",
+      .help = "a line USER:PASSWORD for the directory; only its owner may read the file",
+      .read = option_read_text,
+      AT(directory.user_file)}},
+    {CALL | EACH | LIST | DESCRIBE | STATS | PS | CALLS | SHELL | PEERS,
      {.group = "Output", .names = {"--json"}, .help = "prints JSON", .read = option_read_switch, AT(json)}},
     {CALL | EACH,
      {.names = {"--ndjson"},
@@ -228,6 +288,11 @@ static const struct {
       AT(watch_ms),
       .min = 10,
       .max = INT_MAX}},
+    {PEERS,
+     {.names = {"--watch"},
+      .help = "prints the peers again when they have changed, until Ctrl-C",
+      .read = option_read_switch,
+      AT(watch)}},
     {WITH_PEER & ~RPC,
      {.names = {"--time"},
       .help = "prints time, round trips and the objects that variables hold to stderr",
@@ -668,6 +733,23 @@ static int find_only_peer(struct command *command)
   return COMMAND_UNREACHED;
 }
 
+/* For what needs the address of a peer itself: looks up that of a dir: URL. */
+static int find_address(struct command *command)
+{
+  enum { TIMEOUT_MS = 5000 };
+  struct jp_client_error error = {0};
+  char *address;
+  if (!text_starts_with(text_of(command->options.url), TEXT("dir:")))
+    return COMMAND_GOOD;
+  enum jp_client_status status =
+      client_directory_find_address(command->options.url, TIMEOUT_MS, &address, &error);
+  if (status != JP_CLIENT_OK)
+    return fail_connection(command, status, &error);
+  command->options.url = arena_printf(&command->peers, "%s", address).data;
+  free(address);
+  return command->options.url != NULL ? COMMAND_GOOD : COMMAND_FAILED;
+}
+
 static int find_peer(struct command *command, enum command_needs needs)
 {
   const struct command_options *options = &command->options;
@@ -685,8 +767,11 @@ static int find_peer(struct command *command, enum command_needs needs)
     if (code != COMMAND_GOOD)
       return code;
   }
-  if (needs == NEEDS_ADDRESS)
-    return COMMAND_GOOD;
+  if (needs == NEEDS_ADDRESS || options->curl) {
+    int code = find_address(command);
+    if (code != COMMAND_GOOD || needs == NEEDS_ADDRESS)
+      return code;
+  }
   enum jp_client_status status = jp_client_open(options->url, &config, &command->client, &error);
   return status == JP_CLIENT_OK ? COMMAND_GOOD : fail_connection(command, status, &error);
 }
@@ -862,6 +947,9 @@ static int open_session(struct command *command)
     return command_fail_usage(command, "the session %s is of the peer at %s: jpeer end %s ends it",
                               options->session, url, options->session);
   options->url = url != NULL ? url : options->url;
+  if (options->url != NULL && strncmp(options->url, "dir:", 4) == 0 &&
+      strstr(options->url, "/service/") != NULL)
+    return command_fail_usage(command, "-s is for one peer: name one of the service (jpeer peers)");
   return COMMAND_GOOD;
 }
 
@@ -885,8 +973,8 @@ static int save_session(struct command *command, int code)
 /* The first word is an address, if it looks like one. */
 static bool take_address(struct command *command)
 {
-  static const char *const kinds[] = {
-      "ws+unix:", "ws://", "http+unix:", "http://", "shm:", "tcp://", "ipc://", "wss://", "https://"};
+  static const char *const kinds[] = {"ws+unix:", "ws://",  "http+unix:", "http://",  "shm:",
+                                      "tcp://",   "ipc://", "wss://",     "https://", "dir://"};
   const char *word = command->word_count == 0 ? "" : command->words[0];
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (!text_starts_with(text_of(word), text_of(kinds[i])))

@@ -50,6 +50,17 @@ enum { COMMAND_WORDS_MAX = 1000 };
 
 struct session_file;
 
+/* How a directory is reached (jp_directory_config). */
+struct command_directory {
+  const char *endpoints;
+  const char *name_space;
+  const char *ca_file;
+  const char *cert_file;
+  const char *key_file;
+  const char *user_file;
+  int64_t timeout_ms;
+};
+
 struct command_options {
   const char *url;
   const char *class_path;
@@ -63,6 +74,7 @@ struct command_options {
   const char *session;    /* between commands; NULL: none */
   const char *file;       /* of jpeer shell: a script */
   const char *expression; /* of jpeer shell: instead of a script */
+  struct command_directory directory;
   bool json;
   bool ndjson;
   bool table;
@@ -76,6 +88,7 @@ struct command_options {
   bool inherited;
   bool read_only;
   bool jvms;
+  bool watch;
   bool help;
 };
 
@@ -124,6 +137,7 @@ int command_open_peer(struct command *command, const char *url);
 /* These have no client. */
 int command_rpc(struct command *command);
 int command_ps(struct command *command);
+int command_peers(struct command *command);
 int command_sessions(struct command *command);
 int command_end(struct command *command);
 /* Before there is a client: COMMAND_GOOD, or prints what is wrong with the words. */

@@ -149,7 +149,8 @@ static void set_remote(struct failure *failure, const struct jp_client_error *er
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
   const struct jp_json data = jp_answer_json(answer);
   int code = jp_answer_error_code(answer);
-  const char *message = throwable->message != NULL ? throwable->message : error->text;
+  const char *lack = jp_answer_lack(answer);
+  const char *message = lack != NULL ? lack : throwable->message != NULL ? throwable->message : error->text;
   failure->code = code;
   failure->kind = code == FAILURE_CODE_DENIED ? FAILURE_DENIED : FAILURE_THROWN;
   text_format(failure->type, sizeof failure->type, "%s", throwable->type == NULL ? "" : throwable->type);
@@ -176,9 +177,10 @@ static const struct {
   enum jp_client_status status;
   enum failure_kind kind;
 } kinds[] = {
-    {JP_CLIENT_TIMEOUT, FAILURE_TIMEOUT},         {JP_CLIENT_CLOSED, FAILURE_CONNECTION},
-    {JP_CLIENT_REFUSED, FAILURE_CONNECTION},      {JP_CLIENT_PROTOCOL, FAILURE_CONNECTION},
-    {JP_CLIENT_INTERRUPTED, FAILURE_INTERRUPTED}, {JP_CLIENT_NO_MEMORY, FAILURE_MEMORY},
+    {JP_CLIENT_TIMEOUT, FAILURE_TIMEOUT},     {JP_CLIENT_CLOSED, FAILURE_CONNECTION},
+    {JP_CLIENT_UNSENT, FAILURE_CONNECTION},   {JP_CLIENT_REFUSED, FAILURE_CONNECTION},
+    {JP_CLIENT_PROTOCOL, FAILURE_CONNECTION}, {JP_CLIENT_INTERRUPTED, FAILURE_INTERRUPTED},
+    {JP_CLIENT_NO_MEMORY, FAILURE_MEMORY},
 };
 
 void failure_set(struct failure *failure, enum jp_client_status status, const struct jp_client_error *error,

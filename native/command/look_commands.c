@@ -1,4 +1,4 @@
-/* Commands that look at peers: ls, describe, ping, stats, gc, ps, calls and cancel. */
+/* Commands that look at peers: ls, describe, ping, stats, gc, ps, peers, calls and cancel. */
 #include "command/command.h"
 
 #include "command/peers.h"
@@ -286,7 +286,7 @@ int command_gc(struct command *command)
   return code;
 }
 
-/* ---- ps, calls, cancel ---- */
+/* ---- ps ---- */
 
 int command_ps(struct command *command)
 {
@@ -336,6 +336,124 @@ int command_ps(struct command *command)
   arena_fini(&arena);
   return code;
 }
+
+/* ---- peers ---- */
+
+static void append_json_member(struct buffer *out, const char *name, const char *value)
+{
+  buffer_printf(out, "%s\"%s\":", out->data[out->len - 1] == '{' ? "" : ",", name);
+  if (value == NULL)
+    BUFFER_LITERAL(out, "null");
+  else
+    json_write_string(out, text_of(value));
+}
+
+static void append_peer(const struct jp_directory_peer *peer, bool is_json, struct buffer *out)
+{
+  enum { MS_IN_S = 1000 };
+  char since[40] = "";
+  struct tm when;
+  const time_t seconds = (time_t)(peer->since_ms / MS_IN_S);
+  if (peer->since_ms > 0 && localtime_r(&seconds, &when) != NULL &&
+      strftime(since, sizeof since, is_json ? "%Y-%m-%dT%H:%M:%S%z" : "%Y-%m-%d %H:%M", &when) == 0)
+    since[0] = '\0'; /* a year that does not fit */
+  if (!is_json) {
+    const char *name = peer->name == NULL ? "-" : peer->name;
+    buffer_printf(out, "%-20s  %-36s  %-16s %s%s%s%s\n", name, peer->uuid, since[0] == '\0' ? "-" : since,
+                  peer->json_rpc == NULL ? "" : " ", peer->json_rpc == NULL ? "" : peer->json_rpc,
+                  peer->zmq_rpc == NULL ? "" : " ", peer->zmq_rpc == NULL ? "" : peer->zmq_rpc);
+    return;
+  }
+  buffer_append_char(out, '{');
+  append_json_member(out, "name", peer->name);
+  append_json_member(out, "uuid", peer->uuid);
+  append_json_member(out, "since", since[0] == '\0' ? NULL : since);
+  append_json_member(out, "jsonRpc", peer->json_rpc);
+  append_json_member(out, "zmqRpc", peer->zmq_rpc);
+  append_json_member(out, "zmqCurve", peer->zmq_curve);
+  BUFFER_LITERAL(out, "}");
+}
+
+/* A table, or JSON: a line for each peer; with --watch an array for each state of the directory. */
+static int print_peers(const struct command *command, const struct jp_directory_peers *peers)
+{
+  const bool is_json = command->options.json;
+  const bool is_array = is_json && command->options.watch;
+  const size_t count = jp_directory_peers_count(peers);
+  struct buffer out;
+  buffer_init(&out);
+  if (is_array)
+    buffer_append_char(&out, '[');
+  else if (count > 0 && !is_json)
+    buffer_printf(&out, "%-20s  %-36s  %-16s  %s\n", "NAME", "UUID", "SINCE", "ADDRESSES");
+  for (size_t i = 0; i < count; i++) {
+    if (is_array && i > 0)
+      buffer_append_char(&out, ',');
+    append_peer(jp_directory_peers_at(peers, i), is_json, &out);
+    if (is_json && !is_array)
+      buffer_append_char(&out, '\n');
+  }
+  if (is_array)
+    BUFFER_LITERAL(&out, "]\n");
+  if (command->options.watch && !is_json && command->is_terminal)
+    fputs("\033[H\033[2J", stdout);
+  else if (command->options.watch && !is_json)
+    buffer_append_char(&out, '\n'); /* the lists are apart */
+  command_write_text(command, out.failed || out.len == 0 ? TEXT("") : buffer_text(&out));
+  bool is_short = out.failed;
+  buffer_fini(&out);
+  if (jp_directory_peers_fault(peers) != NULL)
+    fprintf(stderr, "jpeer peers: %s\n", jp_directory_peers_fault(peers));
+  if (!is_short)
+    return command_flush_output(command);
+  fputs("jpeer peers: out of memory\n", stderr);
+  return COMMAND_FAILED;
+}
+
+static bool is_watch_over(void *context)
+{
+  (void)context;
+  return command_is_interrupted();
+}
+
+int command_peers(struct command *command)
+{
+  const struct command_directory *directory = &command->options.directory;
+  const struct jp_directory_config config = {.size = sizeof config,
+                                             .endpoints = directory->endpoints,
+                                             .name_space = directory->name_space,
+                                             .ca_file = directory->ca_file,
+                                             .cert_file = directory->cert_file,
+                                             .key_file = directory->key_file,
+                                             .user_file = directory->user_file,
+                                             .timeout_ms = (int)directory->timeout_ms,
+                                             .interrupted = is_watch_over};
+  struct jp_directory_peers *peers = NULL;
+  struct jp_client_error error = {0};
+  int code = COMMAND_GOOD;
+  if (directory->endpoints == NULL)
+    return command_fail_usage(command, "needs -d HOST:PORT or JPEER_DIRECTORY");
+  if (command->options.watch)
+    command_watch_pipe();
+  enum jp_client_status status;
+  do {
+    status = jp_directory_watch(&config, JP_FOREVER, &peers, &error);
+    if (status == JP_CLIENT_OK)
+      code = print_peers(command, peers);
+  } while (status == JP_CLIENT_OK && code == COMMAND_GOOD && command->options.watch &&
+           !command_pipe_has_ended());
+  jp_directory_peers_free(peers);
+  if (status == JP_CLIENT_INTERRUPTED)
+    return command_pipe_has_ended() ? COMMAND_GOOD : COMMAND_INTERRUPTED;
+  if (status == JP_CLIENT_OK)
+    return code;
+  fprintf(stderr, "jpeer peers: %s\n", error.text);
+  return status == JP_CLIENT_INVALID                                        ? COMMAND_USAGE
+         : status == JP_CLIENT_NO_MEMORY || status == JP_CLIENT_UNSUPPORTED ? COMMAND_FAILED
+                                                                            : COMMAND_UNREACHED;
+}
+
+/* ---- calls, cancel ---- */
 
 static struct text member_text(struct arena *arena, struct jp_json call, const char *name)
 {

@@ -161,6 +161,50 @@ static void note_use(const struct judge *judge, const struct policy_query *query
     uses_note(judge->policy, query, verdict);
 }
 
+struct judge_pending {
+  struct judge_pending *next;
+  struct policy_query query;
+  struct policy_verdict verdict;
+  unsigned question; /* of the names, which are remembered when the use is noted; 0: they are not */
+  uint64_t hash;
+  bool
+      is_declared; /* an argument declares it, so that it is resolved with the member, whose kept verdict includes it */
+};
+
+/* Notes the use when the operation has resolved the name. If memory is short, it is noted at once. */
+static void note_use_later(const struct judge *judge, const struct judge_pending *use, struct arena *arena)
+{
+  struct judge_pending *pending = arena_alloc(arena, sizeof *pending);
+  if (pending == NULL) {
+    uses_note(judge->policy, &use->query, use->verdict);
+    return;
+  }
+  *pending = *use;
+  pending->next = judge->names->pending;
+  judge->names->pending = pending;
+}
+
+static void note_pending(const struct judge *judge, bool only_declared)
+{
+  struct judge_pending **link = &judge->names->pending;
+  while (*link != NULL) {
+    const struct judge_pending *use = *link;
+    if (only_declared && !use->is_declared) {
+      link = &(*link)->next;
+      continue;
+    }
+    uses_note(judge->policy, &use->query, use->verdict);
+    if (use->question != 0)
+      remember_names(judge, use->query.class_name, use->query.member_name, use->question, use->hash);
+    *link = use->next;
+  }
+}
+
+void judge_note_uses(const struct judge *judge)
+{
+  note_pending(judge, false);
+}
+
 bool judge_may_ask_object(const struct operation *operation)
 {
   return operation->kind == OP_CALL && operation->loader == 0 &&
@@ -255,7 +299,9 @@ enum jp_status judge_class(const struct judge *judge, const struct operation *op
                                        .visibility = POLICY_PUBLIC,
                                        .class_name = type.name,
                                        .member_name = TEXT("class")};
-    note_use(judge, &named, verdict);
+    const struct judge_pending use = {.query = named, .verdict = verdict};
+    if (uses_are_noted(judge->policy))
+      note_use_later(judge, &use, arena);
     return JP_OK;
   }
   if (verdict.log)
@@ -442,6 +488,7 @@ static enum jp_status conclude(const struct judge *judge, enum op_kind operation
     used.class_name = by;
   if (has_class(used.class_name) && !member->is_value)
     note_use(judge, &used, verdict);
+  note_pending(judge, true);
   return JP_OK;
 }
 
@@ -519,13 +566,15 @@ static enum jp_status ask_public(const struct judge *judge, enum policy_category
                                                                 : OP_GET;
     log_verdict(judge, operation_names[operation], class_name, name, verdict);
     *logged = true;
-  } else if (verdict.allow) {
-    remember_names(judge, class_name, name, question, hash);
   }
   if (!verdict.allow)
     return deny(judge, verdict, class_name, name, arena, denied);
-  if (!is_value)
-    note_use(judge, &query, verdict);
+  const struct judge_pending use = {
+      .query = query, .verdict = verdict, .question = verdict.log ? 0 : question, .hash = hash};
+  if (!is_value && uses_are_noted(judge->policy))
+    note_use_later(judge, &use, arena);
+  else if (!verdict.log)
+    remember_names(judge, class_name, name, question, hash);
   return JP_OK;
 }
 
@@ -542,6 +591,7 @@ struct type_walk {
   struct arena *arena;
   struct outcome *denied;
   struct text last; /* the elements of a list mostly declare one type */
+  size_t depth;     /* 0: an argument itself */
 };
 
 /* A text that does not name a type is reported by the code that reads the text. */
@@ -555,12 +605,18 @@ static enum jp_status ask_declared(struct type_walk *walk, const struct op_value
   walk->last = value->type;
   if (op_type_parse_argument(value->type, &type, NULL) != JP_OK || type.base != 'L')
     return JP_OK;
-  return ask_type(walk->judge, type.name, &walk->judge->types_are_logged, walk->arena, walk->denied);
+  const struct judge_pending *before = walk->judge->names->pending;
+  const enum jp_status status =
+      ask_type(walk->judge, type.name, &walk->judge->types_are_logged, walk->arena, walk->denied);
+  if (walk->judge->names->pending != before)
+    walk->judge->names->pending->is_declared = walk->depth == 0;
+  return status;
 }
 
 static enum jp_status ask_value(struct type_walk *walk, const struct op_value *value)
 {
   enum jp_status status = ask_declared(walk, value);
+  walk->depth++;
   if (value->kind == OP_LIST) {
     for (size_t i = 0; status == JP_OK && i < value->list.count; i++)
       status = ask_value(walk, &value->list.items[i]);
@@ -568,6 +624,7 @@ static enum jp_status ask_value(struct type_walk *walk, const struct op_value *v
     for (size_t i = 0; status == JP_OK && i < value->map.count; i++)
       status = ask_value(walk, &value->map.entries[i].value);
   }
+  walk->depth--;
   return status;
 }
 

@@ -45,6 +45,8 @@ struct judge_names {
   struct policy_verdict allowance;
   bool has_denial;
   bool has_allowance;
+  /* The names that the operation in flight uses if they can be resolved, in the arena of its message. */
+  struct judge_pending *pending;
 };
 
 /* Made by judge_make. All that it points to is borrowed. */
@@ -244,6 +246,14 @@ static inline bool judge_enforces(const struct judge *judge, enum op_kind operat
 /* Notes that the member is used without being the member of an operation: by reading a result by value (judge/uses.h). */
 void judge_note_reading(const struct judge *judge, enum op_kind operation,
                         const struct judged_member *member);
+
+/* A name in an argument is judged before its class is looked up, and may name nothing. judge_note_uses notes those that the
+ * operation has used, after they were resolved; judge_drop_uses forgets them, before each operation. */
+void judge_note_uses(const struct judge *judge);
+static inline void judge_drop_uses(struct judge_names *names)
+{
+  names->pending = NULL;
+}
 
 /* judge_note_overloads remembers for a while that the policy denies no overload of the name;
  * judge_knows_overloads is true during that time. */

@@ -26,6 +26,7 @@
   ROW(DESCRIBE, "jpeer.describe")                                                                            \
   ROW(ASSEMBLE, "jpeer.assemble")                                                                            \
   ROW(COLUMNS, "jpeer.columns")                                                                              \
+  ROW(ROWS, "jpeer.rows")                                                                                    \
   ROW(DISCOVER, "rpc.discover")                                                                              \
   ROW(OTHER, "other")
 

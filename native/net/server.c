@@ -77,7 +77,8 @@ struct net_server {
   struct connection_table metrics_table;
   bool has_metrics_table;
   struct net_monitor monitor;
-  struct zeromq_router *zeromq; /* NULL: not enabled */
+  _Atomic uint64_t connection_numbers; /* of connections so far */
+  struct zeromq_router *zeromq;        /* NULL: not enabled */
   enum net_server_state state;
   char *addresses[ADDRESSES_MAX + 1];
   size_t address_count;
@@ -265,6 +266,7 @@ static enum jp_status make_table(struct net_server *server, struct connection_ta
                                      .principals = config->principals,
                                      .wrong_evidence = &server->wrong_evidence,
                                      .monitor = &server->monitor,
+                                     .numbers = &server->connection_numbers,
                                      .finishes_left = config->on_disconnect == NET_ON_DISCONNECT_FINISH};
   *has_table = true;
   return connection_table_init(table, server->crew, &limits, &server->input, error);

@@ -23,10 +23,24 @@ enum op_kind {
   OP_FETCH,
   OP_DESCRIBE,
   OP_ASSEMBLE,
-  OP_COLUMNS
+  OP_COLUMNS,
+  OP_ROWS
 };
 
 enum op_channel { OP_CHANNEL_WEBSOCKET, OP_CHANNEL_HTTP, OP_CHANNEL_ZMQ, OP_CHANNELS };
+
+/* A column of an OP_ROWS, as its client has written it. data NULL: the column has no such member. */
+struct op_sent_column {
+  struct text name;
+  struct text type;
+  struct text unit;
+  struct text data; /* this and the next two: base64 */
+  struct text offsets;
+  struct text valid;
+  struct op_value *objects; /* an OP_LIST; NULL: the data is base64 */
+  bool has_scale;
+  int64_t scale;
+};
 
 struct operation {
   enum op_kind kind;
@@ -114,6 +128,15 @@ struct operation {
       size_t room_max;
       size_t (*text_length)(const struct op_value *value);
     } columns;
+
+    /* OP_ROWS: rows for the object `instance` */
+    struct {
+      size_t count;
+      size_t from; /* the number of the first row in errors */
+      const struct op_sent_column *columns;
+      size_t column_count;
+      struct text element; /* the class of a row in a Collection; data NULL: none is given */
+    } rows;
 
     /* OP_DESCRIBE: if true, the peer calls no method of the object */
     bool members_only;

@@ -151,6 +151,8 @@ static void write_name(const struct rpc_call_watch *watch, char *name, size_t si
     member = TEXT("jpeer.assemble");
   else if (operation->kind == OP_COLUMNS)
     member = TEXT("jpeer.columns");
+  else if (operation->kind == OP_ROWS)
+    member = TEXT("jpeer.rows");
   size_t length = text_escape(cut_text(class_name), "", "", name, size);
   if (member.data == NULL || length + 1 >= size)
     return;
@@ -168,10 +170,9 @@ bool rpc_call_write_name(void *context, struct rpc_worker *worker, char *name, s
   return true;
 }
 
-bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_ms)
+/* True once for each call that has lasted. */
+static bool has_lasted(struct rpc_call_watch *watch, int64_t now_ms)
 {
-  (void)context;
-  struct rpc_call_watch *watch = &worker->watch;
   uint32_t calls = atomic_load_explicit(&watch->calls, memory_order_relaxed);
   if (calls != watch->seen_calls || watch->seen_ms == 0) {
     watch->seen_calls = calls;
@@ -182,6 +183,41 @@ bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_m
     return false;
   watch->was_reported = true;
   return true;
+}
+
+/* Called during a visit. */
+static void write_start(struct rpc_call_watch *watch)
+{
+  const bool is_reached = atomic_load_explicit(&watch->is_reached, memory_order_acquire);
+  watch->started = operation_audit_lasts(watch->client, watch->operation, is_reached ? watch->reached : NULL);
+  watch->is_marked = true;
+}
+
+/* The call that is nested in a call, and so on, each during a visit. */
+static void write_nested_starts(struct rpc_call_watch *watch, int64_t now_ms)
+{
+  bool is_visited = begin_visit(watch);
+  while (is_visited) {
+    struct rpc_call_watch *inner = inner_of(watch);
+    is_visited = inner != NULL && begin_visit(inner);
+    if (is_visited && has_lasted(inner, now_ms))
+      write_start(inner);
+    end_visit(watch);
+    watch = inner;
+  }
+}
+
+static bool writes_starts_of_lasting_calls(void)
+{
+  return audit_is_on() && !audit_switches.has_starts;
+}
+
+bool rpc_call_wants_name(void *context, struct rpc_worker *worker, int64_t now_ms)
+{
+  (void)context;
+  if (writes_starts_of_lasting_calls() && inner_of(&worker->watch) != NULL)
+    write_nested_starts(&worker->watch, now_ms);
+  return has_lasted(&worker->watch, now_ms);
 }
 
 bool rpc_call_hold(void *context, struct rpc_worker *worker)
@@ -198,12 +234,8 @@ void rpc_call_name(void *context, struct rpc_worker *own, struct rpc_worker *hel
   struct rpc_call_watch *watch = &held->watch;
   char member[MEMBER_NAME_MAX];
   char name[THREAD_NAME_MAX];
-  if (audit_is_on() && !audit_switches.has_starts) {
-    const bool is_reached = atomic_load_explicit(&watch->is_reached, memory_order_acquire);
-    watch->started =
-        operation_audit_lasts(watch->client, watch->operation, is_reached ? watch->reached : NULL);
-    watch->is_marked = true;
-  }
+  if (writes_starts_of_lasting_calls())
+    write_start(watch);
   if (!watch->is_elsewhere && watch->given.name == NULL) {
     write_name(watch, member, sizeof member);
     text_format(name, sizeof name, "%s session %" PRIu64 " %s", watch->own_name, watch->client->number,

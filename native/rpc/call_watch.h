@@ -89,7 +89,7 @@ struct rpc_call_watch {
   char own_name[RPC_WORKER_NAME_MAX];
 
   /* The watcher writes the next six fields, and the last three of them only in a visit, because interrupters
-   * read them. */
+   * read them. Of a nested request it writes all in a visit. */
   uint32_t seen_calls;
   int64_t seen_ms;   /* when the watcher first saw this count */
   bool was_reported; /* the watcher has reported that this call wants a name */

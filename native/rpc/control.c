@@ -1,5 +1,6 @@
 #include "rpc/control.h"
 
+#include "base/capabilities.h"
 #include "judge/judge.h"
 #include "rpc/callbacks/callback_incoming.h"
 #include "rpc/channel.h"
@@ -163,6 +164,17 @@ static bool join_process(const struct rpc_run *run, struct text name, struct out
   return status == JP_OK;
 }
 
+static void write_capabilities(bool carries_callbacks, struct buffer *out)
+{
+  bool is_first = true;
+  for (size_t i = 0; i < CAPABILITIES; i++) {
+    if (capabilities[i].kind == CAPABILITY_CALLBACKS && !carries_callbacks)
+      continue;
+    buffer_printf(out, "%s\"%.*s\"", is_first ? "" : ",", TEXT_ARGS(capabilities[i].name));
+    is_first = false;
+  }
+}
+
 static void fill_session(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   const struct rpc_client *client = run->client;
@@ -181,14 +193,18 @@ static void fill_session(struct rpc_run *run, const struct operation *operation,
     number = rpc_client_epoch(peer, run->client);
   }
   rpc_epoch_format(number, epoch);
-  fill_text(arena_printf(arena,
-                         "{\"epoch\":\"%s\",\"client\":%" PRIu64
-                         ",\"message_max\":%zu,\"values_max\":%zu,\"version\":\"%s\",\"capabilities\":[%s]}",
-                         epoch,
-                         client->process == NULL ? client->number : rpc_process_client(client->process),
-                         config->limits.message_max, config->limits.values_max, config->version,
-                         run->client->push == NULL ? "" : "\"callbacks\""),
-            outcome);
+  struct buffer words;
+  buffer_init(&words);
+  buffer_printf(&words,
+                "{\"epoch\":\"%s\",\"client\":%" PRIu64 ",\"message_max\":%zu,\"values_max\":%zu,"
+                "\"version\":\"%s\",\"protocol\":%d,\"capabilities\":[",
+                epoch, client->process == NULL ? client->number : rpc_process_client(client->process),
+                config->limits.message_max, config->limits.values_max, config->version,
+                CAPABILITIES_PROTOCOL);
+  write_capabilities(client->push != NULL, &words);
+  BUFFER_LITERAL(&words, "]}");
+  fill_text(words.failed ? TEXT_ABSENT : arena_text(arena, buffer_text(&words)), outcome);
+  buffer_fini(&words);
 }
 
 /* A user or group without a name is its number. The look-up may wait for a service of the network. */

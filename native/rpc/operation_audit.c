@@ -37,43 +37,41 @@ static void format_client(struct buffer *line, const struct rpc_client *client,
   audit_line_text(line, "channel", text_of(policy_channel_name(judge_policy_channels[client->channel])));
 }
 
-/* A thread mostly writes several lines about one connection, one after the other. */
+/* A thread mostly writes many lines about few connections. */
 static void append_client(struct buffer *line, const struct rpc_client *client,
-                          const struct op_session_key *key)
+                          const struct op_session_key *key, struct rpc_runner *runner)
 {
-  enum { KEPT = 320 };
-  static _Thread_local struct {
-    uint64_t number; /* of the client; 0: nothing is kept */
-    size_t length;
-    char text[KEPT];
-  } last;
-  const bool may_keep =
-      rpc_channels[client->channel].span == RPC_SPAN_CONNECTION && key == &client->key && client->number != 0;
-  if (may_keep && last.number == client->number) {
-    buffer_append(line, last.text, last.length);
+  if (rpc_channels[client->channel].span != RPC_SPAN_CONNECTION || key != &client->key ||
+      client->number == 0) {
+    format_client(line, client, key);
+    return;
+  }
+  struct audit_client *kept = &runner->audit_clients[client->number % AUDIT_CLIENTS_KEPT];
+  if (kept->number == client->number) {
+    buffer_append(line, kept->text, kept->length);
     return;
   }
   const size_t start = line->len;
   format_client(line, client, key);
-  if (!may_keep || line->failed || line->len - start > KEPT)
+  if (line->failed || line->len - start > sizeof kept->text)
     return;
-  last.number = client->number;
-  last.length = line->len - start;
-  memcpy(last.text, line->data + start, last.length);
+  kept->number = client->number;
+  kept->length = line->len - start;
+  memcpy(kept->text, line->data + start, kept->length);
 }
 
 void operation_audit_client(struct buffer *line, const struct rpc_client *client)
 {
   if (client != NULL)
-    append_client(line, client, &client->key);
+    format_client(line, client, &client->key);
 }
 
 /* ---- what ---- */
 
 static const char *const kind_words[] = {
-    [OP_NEW] = "new",           [OP_CALL] = "call",      [OP_GET] = "get",     [OP_PUT] = "put",
-    [OP_CONTROL] = "control",   [OP_META] = "meta",      [OP_FETCH] = "fetch", [OP_DESCRIBE] = "describe",
-    [OP_ASSEMBLE] = "assemble", [OP_COLUMNS] = "columns"};
+    [OP_NEW] = "new",           [OP_CALL] = "call",       [OP_GET] = "get",     [OP_PUT] = "put",
+    [OP_CONTROL] = "control",   [OP_META] = "meta",       [OP_FETCH] = "fetch", [OP_DESCRIBE] = "describe",
+    [OP_ASSEMBLE] = "assemble", [OP_COLUMNS] = "columns", [OP_ROWS] = "rows"};
 
 static void append_member(struct buffer *line, const struct operation *operation,
                           const struct rpc_reached_member *reached)
@@ -92,7 +90,8 @@ static void append_member(struct buffer *line, const struct operation *operation
     class_name = text_of(reference);
   }
   if (operation->kind == OP_CONTROL || operation->kind == OP_META || operation->kind == OP_FETCH ||
-      operation->kind == OP_DESCRIBE || operation->kind == OP_ASSEMBLE || operation->kind == OP_COLUMNS)
+      operation->kind == OP_DESCRIBE || operation->kind == OP_ASSEMBLE || operation->kind == OP_COLUMNS ||
+      operation->kind == OP_ROWS)
     member = TEXT_ABSENT;
   audit_line_name(line, "member", class_name, member);
 }
@@ -101,19 +100,24 @@ static void append_member(struct buffer *line, const struct operation *operation
 static void append_values(struct buffer *line, const struct operation *operation)
 {
   size_t room = VALUES_MAX;
+  struct buffer values;
+  buffer_init(&values);
   audit_line_key(line, "values");
   buffer_append_char(line, '[');
   for (size_t i = 0; i < operation->arg_count; i++) {
     const size_t length = rpc_value_length(&operation->args[i]);
     if (i > 0)
-      buffer_append_char(line, ',');
+      buffer_append_char(&values, ',');
     if (length > room) {
-      BUFFER_LITERAL(line, "\"...\"");
+      BUFFER_LITERAL(&values, "\"...\"");
       break;
     }
     room -= length;
-    rpc_value_write(line, &operation->args[i]);
+    rpc_value_write(&values, &operation->args[i]);
   }
+  line->failed |= values.failed;
+  audit_line_json(line, buffer_text(&values));
+  buffer_fini(&values);
   buffer_append_char(line, ']');
 }
 
@@ -219,10 +223,12 @@ static void fill_line(struct buffer *line, const struct audited_operation *ended
                       const struct outcome *outcome, int64_t now_ns)
 {
   const struct rpc_run *run = ended->run;
-  audit_line_begin_in(line, ended->event == NULL ? "end" : ended->event, now_ns);
-  if (ended->client != NULL)
-    append_client(line, ended->client,
-                  run != NULL && run->guest != NULL ? &run->runner->guest_key : &ended->client->key);
+  audit_line_begin_in(line, ended->event == NULL ? TEXT("end") : text_of(ended->event), now_ns);
+  if (ended->client != NULL && run == NULL)
+    format_client(line, ended->client, &ended->client->key);
+  else if (ended->client != NULL)
+    append_client(line, ended->client, run->guest != NULL ? &run->runner->guest_key : &ended->client->key,
+                  run->runner);
   if (ended->operation != NULL)
     append_operation(line, ended->operation, run == NULL ? NULL : &run->reached);
   else
@@ -311,14 +317,15 @@ void operation_audit_end_known(const struct audit_template *kept, struct rpc_run
   struct buffer *line = &runner->audit_line;
   const int64_t begun_ns = operation_audit_begin(runner);
   const int64_t now_ns = clock_now_ns();
-  audit_line_begin_in(line, "end", now_ns);
-  append_client(line, client, &client->key);
+  audit_line_begin_in(line, TEXT("end"), now_ns);
+  append_client(line, client, &client->key, runner);
   buffer_append(line, kept->text, kept->length);
   if (runner->watch != NULL && runner->watch->started != 0)
     audit_line_number(line, "start", (int64_t)runner->watch->started);
   if (runner->watch != NULL)
     runner->watch->started = 0;
-  audit_line_number(line, "us", (now_ns - begun_ns) / 1000);
+  BUFFER_LITERAL(line, ",\"us\":");
+  json_write_integer(line, (now_ns - begun_ns) / 1000);
   BUFFER_LITERAL(line, ",\"outcome\":\"ok\"");
   (void)audit_line_queue(line);
   runner->audited_ns = now_ns;

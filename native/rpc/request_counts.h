@@ -20,7 +20,7 @@ _Static_assert((int)METRICS_METHOD_NEW == (int)OP_NEW && (int)METRICS_METHOD_CAL
                    (int)METRICS_METHOD_META == (int)OP_META && (int)METRICS_METHOD_FETCH == (int)OP_FETCH &&
                    (int)METRICS_METHOD_DESCRIBE == (int)OP_DESCRIBE &&
                    (int)METRICS_METHOD_ASSEMBLE == (int)OP_ASSEMBLE &&
-                   (int)METRICS_METHOD_COLUMNS == (int)OP_COLUMNS,
+                   (int)METRICS_METHOD_COLUMNS == (int)OP_COLUMNS && (int)METRICS_METHOD_ROWS == (int)OP_ROWS,
                "the methods of the metrics are in the order of enum op_kind");
 
 static inline enum metrics_method rpc_metrics_method(enum op_kind kind)

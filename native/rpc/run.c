@@ -42,6 +42,7 @@ void rpc_runner_begin_message(struct rpc_runner *runner, const struct principal 
     runner->policy = policy_source_take(policies);
   }
   arena_reset(&runner->arena);
+  judge_drop_uses(&runner->names);
   if (runner->watch != NULL)
     runner->watch->of_message = RPC_CALL_RETURNS;
   if (runner->stored.count == 0)
@@ -122,6 +123,7 @@ static void begin_operation(struct rpc_run *run, const struct rpc_session *sessi
                             const struct operation *operation)
 {
   run->judge = rpc_run_judge(run);
+  judge_drop_uses(&run->runner->names);
   run->request.objects = rpc_session_objects(session);
   run->request.operation = operation;
   run->request.callbacks = run->client->callbacks;
@@ -236,6 +238,10 @@ static void execute_operation(struct rpc_run *run, struct outcome *outcome)
     jvm_columns(request, outcome);
     return;
   }
+  if (request->operation->kind == OP_ROWS) {
+    jvm_rows(request, outcome);
+    return;
+  }
   if (request->operation->kind == OP_ASSEMBLE) {
     jvm_assemble(request, outcome);
     return;
@@ -332,6 +338,13 @@ static struct principal *find_counted(const struct rpc_run *run)
   return own != NULL && run->runner == &own->runner ? run->client->principal : NULL;
 }
 
+/* True if the operation has found all that its arguments name. */
+static bool has_resolved(const struct rpc_run *run, const struct outcome *outcome)
+{
+  return outcome->kind != OUTCOME_ERROR ||
+         (run->reached.class_name.data != NULL && outcome->failure == FAILURE_SERVER);
+}
+
 static void run_member(struct rpc_run *run, const struct operation *operation, struct outcome *outcome)
 {
   struct rpc_runner *runner = run->runner;
@@ -370,6 +383,8 @@ static void run_member(struct rpc_run *run, const struct operation *operation, s
     runner->watch->started = 0;
   }
   principal_leave(principal, PRINCIPAL_CALLS);
+  if (has_resolved(run, outcome))
+    judge_note_uses(&run->judge);
   if (cause != RPC_CALL_RETURNS)
     rpc_call_fail(cause, run->request.arena, outcome);
   if (outcome->kind == OUTCOME_ERROR && outcome->loader_count == 0)
@@ -417,6 +432,8 @@ bool rpc_run_look_up(struct rpc_run *run, const struct operation *operation, str
     return false;
   begin_operation(run, session, operation);
   bool found = find_class(run, look, outcome);
+  if (found)
+    judge_note_uses(&run->judge);
   run->request.operation = NULL;
   if (!found && outcome->loader_count == 0)
     rpc_run_release_result(run);

@@ -39,6 +39,13 @@ struct rpc_reached_member {
   struct policy_verdict verdict;
 };
 
+struct audit_client {
+  uint64_t number; /* of the client; 0: nothing is kept */
+  size_t length;
+  char text[240];
+};
+enum { AUDIT_CLIENTS_KEPT = 32 };
+
 struct rpc_runner {
   struct rpc_peer *peer;
   struct jvm_thread *thread;
@@ -51,9 +58,10 @@ struct rpc_runner {
   struct rpc_call_watch *watch; /* of the thread's calls; NULL: not watched */
   /* of the thread's requests; NULL: they count in the peer's, which threads share */
   struct rpc_request_counts *counts;
-  struct op_session_key guest_key; /* of the session that the request names */
-  struct buffer audit_line;        /* used while a line of the audit is made */
-  int64_t audited_ns;              /* when the last operation ended, for the audit (clock_now_ns) */
+  struct op_session_key guest_key;                       /* of the session that the request names */
+  struct buffer audit_line;                              /* used while a line of the audit is made */
+  struct audit_client audit_clients[AUDIT_CLIENTS_KEPT]; /* each in the place of its number */
+  int64_t audited_ns; /* when the last operation ended, for the audit (clock_now_ns) */
 };
 
 /* The runner is all zero. */

@@ -92,6 +92,22 @@ static void check_columns(const struct operation *operation)
     touch_text(operation->columns.paths[i]);
 }
 
+static void check_rows(const struct operation *operation)
+{
+  require(operation->rows.count <= INT32_MAX && operation->rows.from <= INT32_MAX);
+  touch_text(operation->rows.element);
+  for (size_t i = 0; i < operation->rows.column_count; i++) {
+    const struct op_sent_column *column = &operation->rows.columns[i];
+    const struct text texts[] = {column->name, column->type,    column->unit,
+                                 column->data, column->offsets, column->valid};
+    for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)
+      touch_text(texts[j]);
+    require(column->type.data != NULL && (column->data.data == NULL) != (column->objects == NULL));
+    if (column->objects != NULL)
+      touch_value(column->objects);
+  }
+}
+
 void touch_operation(const struct operation *operation)
 {
   touch_text(operation->type);
@@ -110,6 +126,8 @@ void touch_operation(const struct operation *operation)
     check_fetch(operation);
   else if (operation->kind == OP_COLUMNS)
     check_columns(operation);
+  else if (operation->kind == OP_ROWS)
+    check_rows(operation);
 }
 
 enum jp_status accept_callback(void *context, int64_t id, struct jp_error *error)

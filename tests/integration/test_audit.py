@@ -1,6 +1,5 @@
 """The audit of the real peer: who did what and how it ended, when the file is moved, and when the disk is full."""
 
-import http.client
 import itertools
 import json
 import os
@@ -12,14 +11,17 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from support import certificates
 from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
                              ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
+from support.metrics import ask, place_of
 from support.peer import BINARY, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
-from test_principals import ALICE, FILE, TokenHttpClient
+from support.principals import ALICE, BOB, CAROL, FILE, LISTED, TokenHttpClient, bearer
 
 CALCULATOR, BLOCKERS, FIELDS = "fixtures.Calculator", "fixtures.Blockers", "fixtures.Fields"
 ADD = (CALCULATOR, "add", 1, 2)
@@ -55,6 +57,11 @@ class Audited(PeerCase):
 
     def assert_gapless(self, lines):
         self.assertEqual([line["seq"] for line in lines], list(range(1, len(lines) + 1)))
+
+
+def make_link_of_another_user(target, path):
+    path.symlink_to(target)
+    os.lchown(path, LISTED, LISTED)
 
 
 def attempt(action, *args, **named):
@@ -199,14 +206,34 @@ class Operations(Audited):
         self.client.receive()
         self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass")["start"], start["seq"])
 
+    def test_a_lasting_call_that_is_nested_has_one_too(self):
+        self.audited()
+        client = self.connect(CallbackClient)
+
+        def nest(call):
+            begun = client.begin_call(BLOCKERS, "pass", within=call.id)
+            start = self.await_event("start", member=f"{BLOCKERS}.pass")
+            with WebSocketClient(self.peer) as other:
+                other.call(BLOCKERS, "open")
+            client.end(begun)
+            self.assertEqual(self.await_event("end", member=f"{BLOCKERS}.pass")["start"], start["seq"])
+        client.call(CALLING, "here", client.give(nest))
+        self.assertEqual(len(self.events("start")), 2)
+        self.assertEqual(self.last()["start"], self.events("start", member=f"{CALLING}.here")[0]["seq"])
+
     def test_the_call_that_ends_the_jvm_remains(self):
-        for method, status in (("exit", 3), ("halt", 4)):
-            self.path = self.folder / f"{method}.json"
+        for method, status, nests in (("exit", 3, False), ("halt", 4, False), ("exit", 5, True), ("halt", 6, True)):
+            self.path = self.folder / f"{status}.json"
             peer = self.audited("--audit-starts")
-            client = self.connect()
-            client.send(json.dumps(call_request(1, BLOCKERS, method, status)))
+            if nests:
+                client = self.connect(CallbackClient)
+                client.begin_call(CALLING, "here", client.give())
+                client.begin_call(BLOCKERS, method, status, within=client.await_call().id)
+            else:
+                self.connect().send(json.dumps(call_request(1, BLOCKERS, method, status)))
             self.assertEqual(peer.wait(), status)
-            self.assertEqual([line["member"] for line in self.events("start")], [f"{BLOCKERS}.{method}"])
+            self.assertEqual([line["member"] for line in self.events("start")],
+                             [f"{CALLING}.here"] * nests + [f"{BLOCKERS}.{method}"])
             self.assertEqual(self.lines()[-1], {**self.lines()[-1], "event": "ended", "status": status})
             self.assert_gapless(self.lines())
 
@@ -229,6 +256,17 @@ class Operations(Audited):
             await_running(other, 1)
         leaver.close()
         self.await_event("end", member=f"{BLOCKERS}.pass", outcome="left")
+
+    def test_an_answer_that_the_watcher_sends_has_its_line(self):
+        self.audited()
+        client = self.connect(ZmqClient)
+        client.call(*ADD)  # the next ones end within their turn
+        for turn in range(3):
+            for arguments in ((BLOCKERS, "sleep", 50), ADD, (BLOCKERS, "sleep", 200)):
+                client.send(json.dumps(call_request(1, *arguments)))
+            for answers in range(1, 4):  # the second is sent while the third call lasts
+                client.receive()
+                self.assertEqual(len(self.events("end")), 1 + 3 * turn + answers)
 
     def test_limits_and_lost_threads(self):
         self.audited("--lost-threads-max", "0", "--session-max-objects", "1", "--message-max", "1000", "--grace", "100ms")
@@ -253,6 +291,10 @@ class Operations(Audited):
             self.assertEqual((self.last().get("values"), self.last().get("message")), (values, message))
             attempt(self.client.call, "fixtures.Throwables", "plain", "x" * 5000)
             self.assertEqual(self.last().get("values"), values and ["..."])
+            attempt(self.client.call, "fixtures.Throwables", "plain", "a\u2028\u202e\x7f\x9b\u00e9")
+            self.assertEqual(self.last().get("values"), values and ["a\u2028\u202e\x7f\x9b\u00e9"])
+            self.assertEqual("\u00e9" in self.path.read_text(encoding="utf-8"), bool(options))
+            self.assertNotRegex(self.path.read_text(encoding="utf-8"), "[\u2028\u202e\x7f\x9b]")
             self.assertEqual("secret" in self.path.read_text(encoding="utf-8"), bool(options))
 
 
@@ -278,6 +320,37 @@ class Others(Audited):
         principals.write_text(FILE, encoding="utf-8")
         self.await_event("reload", what="principals", outcome="ok")
 
+    def test_reloads_of_policy_and_tls_have_lines(self):
+        authority = certificates.Authority(self.folder)
+        first, second = (authority.issue(name) for name in ("first", "second"))
+        tls = self.folder / "tls"
+        tls.mkdir()
+        certificates.install(first, tls)
+        self.start_with(allow("fixtures.**"), "--audit", self.path, "--tls-cert", tls / "cert.pem", "--tls-key", tls / "key.pem",
+                        "--rpc-policy-watch-interval", "50ms")
+        policy = self.policy
+        policy.write_text("rules: [", encoding="utf-8")
+        self.assertIn("policy.yaml:2", self.await_event("reload", what="policy", outcome="error")["reason"])
+        policy.write_text("defaultAction: ALLOW\n", encoding="utf-8")
+        self.assertEqual(self.await_event("reload", what="policy", outcome="ok")["file"], str(policy))
+        certificates.put(second[0], tls / "cert.pem")  # does not fit the key
+        self.assertIn("key", self.await_event("reload", what="tls", outcome="error")["reason"])
+        certificates.put(second[1], tls / "key.pem")
+        self.await_event("reload", what="tls", outcome="ok")
+
+    def test_what_an_operator_reads_has_lines(self):
+        principals = self.folder / "principals.yaml"
+        principals.touch(0o600)
+        principals.write_text(FILE.replace("  - name: alice\n", "  - name: alice\n    metrics: true\n"), encoding="utf-8")
+        self.audited("--principals", principals, "--metrics-listen", "auto", "--json-rpc", "auto", allow=False, addresses=False)
+        for token, status, name, outcome in ((ALICE, 200, "alice", "ok"), (CAROL, 403, "carol", "denied")):
+            self.assertEqual(ask(place_of(self.peer), headers=bearer(token))[0], status)
+            self.await_event("end", method="GET /metrics", principal=name, outcome=outcome, channel="HTTP_RPC")
+        self.assertEqual(ask(self.peer.address("http"), "/openrpc.json", headers=bearer(BOB))[0], 200)
+        self.await_event("end", method="GET /openrpc.json", principal="bob", outcome="ok")
+        numbers = [line["connection"] for line in self.events("connected")]
+        self.assertEqual(sorted(numbers), list(range(1, len(numbers) + 1)))  # of both kinds of addresses
+
     def test_the_file_is_for_its_owner_and_no_pipe(self):
         self.path.touch(0o644)
         self.audited()
@@ -289,10 +362,31 @@ class Others(Audited):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"jpeer run: --audit: {path}", done.stderr)
             self.assertIn(text, done.stderr)
+        if os.geteuid() == 0:
+            link = self.folder / "link"
+            make_link_of_another_user("/dev/null", link)
+            self.assertIn("is a link of another user", run_to_end("run", "--as-service", "--audit", link).stderr)
         for options, text in ((("--audit", "-"), "the path of a file"), (("--audit-values",), "needs --audit")):
             done = run_to_end("run", "--as-service", *options)
             self.assertEqual(done.returncode, 2)
             self.assertIn(text, done.stderr)
+
+    def test_the_moved_file_goes_on_while_its_path_cannot_be_used(self):
+        self.audited()
+        moved = self.folder / "moved"
+        self.path.rename(moved)
+        rows = [(os.mkfifo, os.unlink, "is a pipe"), (os.mkdir, os.rmdir, "is a folder")]
+        if os.geteuid() == 0:
+            rows.append((lambda path: make_link_of_another_user("/dev/null", path), os.unlink, "is a link of another user"))
+        for make, remove, reason in rows:
+            make(self.path)
+            before = len(self.lines(moved))
+            eventually(lambda: self.client.call(*ADD) and reason in self.peer.stderr(), reason)
+            self.assertGreater(len(self.lines(moved)), before)
+            remove(self.path)
+            eventually(lambda: self.client.call(*ADD) and self.path.exists(), "the path is used")
+            moved = self.folder / f"moved {reason}"
+            self.path.rename(moved)
 
     def test_no_line_is_lost_or_doubled_when_the_file_is_moved_under_load(self):
         self.audited()
@@ -336,6 +430,32 @@ class Others(Audited):
             error = self.assert_fails(FAILED, "because the audit cannot be written", client.call, *ADD)
             self.assertEqual(error.data["reason"], "audit")
 
+    def test_it_is_written_again_also_if_no_further_line_could_be_kept(self):
+        link, good = self.folder / "link", self.folder / "good.json"
+
+        def point_to(path):
+            new = self.folder / "new"
+            new.symlink_to(path)
+            new.replace(link)
+        good.touch()
+        point_to(good)
+        self.path = link
+        self.audited()
+        batch = json.dumps([call_request(1, *ADD)] * 500)
+        self.client.call(*ADD)
+        self.await_event("connected")
+        point_to("/dev/full")
+        for _ in range(12):
+            self.client.exchange(batch)
+        point_to(good)
+        self.peer.await_stderr("the audit is written again")
+        self.await_event("lost")
+        self.peer.stop()
+        lines = self.lines(good)
+        lost = sum(line.get("count", 0) for line in lines if line["event"] == "lost")
+        self.assertEqual(lines[-1]["seq"], len(lines) + lost)
+        self.assertEqual(lost + sum(line["event"] == "end" for line in lines), 6001)
+
     def test_the_lines_of_a_full_disk_are_written_later(self):
         link = self.folder / "link"
         link.symlink_to("/dev/full")
@@ -378,28 +498,47 @@ ssize_t write(int fd, const void *data, size_t size)
 class Hanging(Audited):
     """A write(2) of the audit that does not return holds up the requests with lines only."""
 
-    def test_health_and_metrics_are_answered_while_a_write_hangs(self):
-        library, hangs = self.folder / "slow.so", self.folder / "hangs"
+    def setUp(self):
+        super().setUp()
+        library, self.hangs = self.folder / "slow.so", self.folder / "hangs"
         subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=SLOW_WRITE, text=True, check=True)
-        self.audited(env=environment(LD_PRELOAD=str(library), SLOW_WHILE=str(hangs), SLOW_FILE=str(self.path)))
+        self.audited(env=environment(LD_PRELOAD=str(library), SLOW_WHILE=str(self.hangs), SLOW_FILE=str(self.path)))
+
+    def assert_monitored(self):
+        place = self.peer.address("http")
+        with socket.create_connection((urlsplit(place).hostname, urlsplit(place).port)):
+            for path in ("/healthz", "/metrics", "/healthz"):
+                self.assertEqual(ask(place, path)[0], 200, path)
+
+    def test_health_and_metrics_are_answered_while_a_write_hangs(self):
         clients = [self.connect() for _ in range(3)]
         for client in clients:
             client.call(*ADD)
-        hangs.touch()
+        self.hangs.touch()
         for number, client in enumerate(clients):
             client.send(json.dumps(call_request(number, *ADD)))
-        host, port = self.peer.address("http").split("//")[1].split("/")[0].split(":")
-        with socket.create_connection((host, int(port))):
-            for path in ("/healthz", "/metrics", "/healthz"):
-                web = http.client.HTTPConnection(host, int(port), timeout=10)
-                web.request("GET", path)
-                self.assertEqual(web.getresponse().status, 200, path)
-                web.close()
-        hangs.unlink()
+        self.assert_monitored()
+        self.hangs.unlink()
         for number, client in enumerate(clients):
             self.assertEqual(json.loads(client.receive())["id"], number)
         self.peer.stop()
         self.assert_gapless(self.lines())
+
+    def test_answers_over_zeromq_wait_and_hold_up_nobody(self):
+        client, steering = self.connect(ZmqClient), self.connect()
+        for number, arguments in enumerate([(BLOCKERS, "pass"), ADD, (BLOCKERS, "pass")]):
+            client.send(json.dumps(call_request(number, *arguments)))
+        await_running(steering, 1)
+        self.hangs.touch()
+        steering.send(json.dumps(call_request(9, BLOCKERS, "open")))
+        self.assert_monitored()
+        self.assertEqual(client.socket.poll(500), 0, "an answer has left before its line was written")
+        self.hangs.unlink()
+        self.assertEqual([json.loads(client.receive())["id"] for _ in range(2)], [0, 1])
+        steering.receive()
+        await_running(steering, 1)
+        steering.call(BLOCKERS, "open")
+        self.assertEqual(json.loads(client.receive())["id"], 2)
 
 
 class Learning(Audited):
@@ -459,6 +598,30 @@ class Learning(Audited):
         self.assert_denied(client.new, CALCULATOR)
         self.assertEqual(self.suggest(*[self.path] * 2), learnt.read_text(encoding="utf-8"))
 
+    def test_names_that_were_never_resolved_are_not_learnt(self):
+        self.audited("--policy-mode", "observe", allow=False)
+        client = self.client
+        missing = "fixtures.Missing"
+        for arguments in (("fixtures.Arguments", "takeColor", typed(missing, "RED")),
+                          ("fixtures.Arguments", "takeColor", typed("fixtures.Color", "NOBODY")),
+                          ("java.util.Objects", "hash", [typed(missing, 1)]),
+                          ("java.util.Objects", "toString", typed("java.lang.Class", missing))):
+            self.assertIsInstance(attempt(client.call, *arguments), RpcError, arguments)
+        client.request("jpeer.describe", {"type": missing})
+        proxy = self.connect(CallbackClient)
+        attempt(proxy.call, CALLING, "here", proxy.give(lambda call: typed(missing, 1)))
+        text = self.suggest()
+        self.assertNotIn(missing, text)
+        self.assertNotIn("NOBODY", text)
+        # A failed call has been judged; the names of one that succeeds are learnt all the same.
+        client.call("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED"))
+        self.assertEqual(client.call("java.util.Objects", "toString", typed("java.lang.Class", "fixtures.Color")),
+                         "class fixtures.Color")
+        client.call("java.util.Objects", "hash", [typed("fixtures.Color", "RED")])
+        text = self.suggest()
+        self.assertIn('class: "fixtures.Color"\n    method: "RED"', text)
+        self.assertIn('class: "fixtures.Color"\n    method: "class"', text)
+
     def test_what_the_policy_would_deny_is_allowed_unless_a_preset_denies(self):
         self.audited("--policy-mode", "observe", "--rpc-policy-preset", "deny-unsafe", "--rpc-policy", self.make_policy(
             deny("java.lang.System") + deny("fixtures.**") + allow("java.util.**")), allow=False)
@@ -500,6 +663,12 @@ class Learning(Audited):
             done = run_to_end("policy", "suggest", self.path)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(f"jpeer policy suggest: {self.path}:{reason}", done.stderr)
+        self.path.write_text(json.dumps(good) + "\n", encoding="utf-8")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([BINARY, "policy", "suggest", self.path], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot be written: No space left on device", done.stderr)
         self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
         self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
 

@@ -828,6 +828,11 @@ class Secured(PeerCase):
 
 
 class Launching(PeerCase):
+    def test_an_option_of_run_that_lacks_its_value_is_named(self):
+        done = run_to_end("call", "-cp", FIXTURES, "--run", "--rpc-allow", "System.nanoTime()")
+        self.assertIn("--rpc-allow takes A,B,..., and nothing follows it", done.stderr)
+        self.assertEqual(done.returncode, 4)
+
     def test_a_command_launches_a_peer(self):
         done = run_to_end("call", "-cp", FIXTURES, "System.out.println(\"hi\"); Class.forName(\"fixtures.Main\").getName()")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -848,7 +853,7 @@ class Launching(PeerCase):
         page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
         names = set(re.findall(r"^  (\w+)  ", run_to_end("--help").stdout, re.M))
         names -= {"run", "policy", "token", "keygen", "completion", "man", "help"}
-        groups = {"all": names, "with a peer": names - {"sessions", "end", "ps"}}
+        groups = {"all": names, "with a peer": names - {"sessions", "end", "ps", "peers"}}
         groups["with a peer except rpc"] = groups["with a peer"] - {"rpc"}
         rows = [(re.findall(r"`(-[\w-]+)`", options), set().union(*(groups.get(word, {word}) for word in of.split(", "))))
                 for options, of in re.findall(r"^\| (`-.*?) \| (.*?) \| ", page, re.M)]

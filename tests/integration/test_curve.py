@@ -12,9 +12,8 @@ from pathlib import Path
 
 import zmq
 import zmq.auth
-from zmq.utils.monitor import recv_monitor_message
 
-from support.clients import SECONDS, WHOAMI, RpcError, UnixZmqClient, ZmqClient, whoami
+from support.clients import SECONDS, WHOAMI, CurveClient, RpcError, UnixZmqClient, whoami
 from support.peer import BINARY, Peer, eventually, run_to_end
 from support.peer_case import DENIED, PeerCase
 
@@ -25,37 +24,6 @@ FILE = """principals:
 """
 GUEST = "  - {name: guest, anonymous: true}\n"
 PAUSE_MS = 500
-
-
-class CurveClient(ZmqClient):
-    """keys: the client's pair; None: without CURVE. The monitor begins before the connection."""
-
-    def __init__(self, peer, keys, server_key=None, identity=None):
-        super().__init__(peer, identity, connects=False)
-        self.socket.sndtimeo = SECONDS * 1000
-        if keys is not None:
-            self.socket.curve_publickey, self.socket.curve_secretkey = keys
-            self.socket.curve_serverkey = server_key
-        self.monitor = self.socket.get_monitor_socket()
-        self.monitor.rcvtimeo = SECONDS * 1000
-        self.socket.connect(peer.address("tcp"))
-
-    def close(self):
-        self.socket.disable_monitor()
-        self.monitor.close()
-        super().close()
-
-    def await_event(self, event):
-        """Returns the value of the first event of the kind."""
-        deadline = time.monotonic() + SECONDS
-        while True:
-            assert time.monotonic() < deadline, f"no event {event!r}"
-            told = recv_monitor_message(self.monitor)
-            if told["event"] == event:
-                return told["value"]
-
-    def has_answer(self, milliseconds=PAUSE_MS):
-        return self.socket.poll(milliseconds) != 0
 
 
 def exchange_raw(path, properties, message):

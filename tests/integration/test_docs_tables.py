@@ -93,9 +93,10 @@ class DocsTables(PeerCase):
         rows = table("pieces.md", "parameter")
         self.assertEqual({row[0].strip("`") for row in rows}, {each["name"] for each in self.methods["jpeer.fetch"]["params"]})
 
-    def test_parameters_of_columns(self):
-        rows = table("tables.md", "parameter of `jpeer.columns`")
-        self.assertEqual({row[0].strip("`") for row in rows}, {each["name"] for each in self.methods["jpeer.columns"]["params"]})
+    def test_parameters_of_columns_and_rows(self):
+        for name in ("jpeer.columns", "jpeer.rows"):
+            rows = table("tables.md", f"parameter of `{name}`")
+            self.assertEqual({row[0].strip("`") for row in rows}, {each["name"] for each in self.methods[name]["params"]})
 
     def test_digits_of_results(self):
         """limits.md, "Digits": the text of a BigInteger is sent with its ref up to --number-digits-max."""

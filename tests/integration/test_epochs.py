@@ -135,7 +135,6 @@ class EpochsOverOtherTransports(PeerCase):
         first, second = (json.loads(value_of(ask(client, asked))) for client in (one, two))
         self.assertEqual(first["epoch"], second["epoch"])
         self.assertNotEqual(first["client"], second["client"])
-        self.assertEqual(first["capabilities"], ["callbacks"])
 
     def test_refs_begin_at_random(self):
         with Peer(first_ref=None) as peer:

@@ -1,7 +1,6 @@
 """Long calls: they delay only their own connection, and the crew grows and shrinks again. Also tests the names of their
 threads, the line in the log, and the effect of clients that leave."""
 
-import asyncio
 import contextlib
 import itertools
 import json
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from support import jdks
 from support.clients import (HttpClient, ShmClient, UnixHttpClient, UnixZmqClient, WebSocketClient, ZmqClient,
-                             await_running, fetch, plain, ref, typed)
+                             await_running, fetch, leave, plain, ref, typed)
 from support.peer import Peer, descriptors, eventually
 from support.peer_case import PeerCase
 
@@ -36,15 +35,6 @@ def named(peer, text):
 def ask_number(client):
     return int(re.search(r'\\"client\\":(\d+)', client.exchange(
         '{"jsonrpc":"2.0","id":1,"method":"control","params":{"method":"session"}}'))[1])
-
-
-def leave(client):
-    """Closes the connection without the closing handshake, for which a client inside a call would wait."""
-    if isinstance(client, WebSocketClient):
-        client.socket.transport.abort()
-        client.loop.run_until_complete(asyncio.sleep(0))
-    else:
-        client.close()
 
 
 def count_crew(peer):

@@ -18,12 +18,11 @@ from urllib.parse import urlsplit
 from support.binary_client import BinaryClient
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixHttpClient, UnixWebSocketClient, UnixZmqClient,
-                             WebSocketClient, ZmqClient, await_running)
+                             WebSocketClient, ZmqClient, await_running, leave)
 from support.metrics import ask, figures, of, place_of, scrape
 from support.peer import ROOT, Peer, eventually
 from support.peer_case import CALLING, PeerCase, allow, deny
-from test_long_calls import leave
-from test_principals import ALICE, BOB, CAROL, Principals, bearer, digest
+from support.principals import ALICE, BOB, CAROL, Principals, bearer, digest
 
 QUICK = 0.05  # seconds of an answer, also while every thread is inside Java
 PROMTOOL = shutil.which("promtool")

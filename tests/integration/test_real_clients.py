@@ -16,13 +16,11 @@ from urllib.parse import urlsplit
 
 import zmq
 
-import test_principals
 from release import browser
-from support import certificates
-from support.clients import SECONDS, WHOAMI, HttpClient
+from support import certificates, principals
+from support.clients import SECONDS, WHOAMI, CurveClient, HttpClient
 from support.peer import BINARY, ROOT, environment, eventually, run_to_end
-from test_curve import CurveClient
-from test_principals import ALICE, BOB, CAROL, LISTED, bearer
+from support.principals import ALICE, BOB, CAROL, LISTED, bearer
 
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 NGINX_FILE = """daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
@@ -47,7 +45,7 @@ http {{
 """
 
 
-class RealClients(test_principals.WhoAndWhat):
+class RealClients(principals.PrincipalsTable):
     def begin(self, text, *options):
         """The peer also has a port with CURVE, and alice and bob a key each."""
         key_file = self.file.with_name("peer.key")

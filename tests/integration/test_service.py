@@ -18,7 +18,7 @@ from pathlib import Path
 from support.clients import UnixHttpClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient, ZmqClient
 from support.metrics import ask, place_of
 from support.other_users import CAN_BECOME, CANNOT_BECOME, curl
-from support.peer import BINARY, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, has_ended, run_to_end
+from support.peer import BINARY, BUILD, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, has_ended, run_to_end
 from support.peer_case import PeerCase
 
 BLOCK = '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
@@ -362,6 +362,49 @@ class Sockets(PeerCase):
         self.made.pop().close()
         with self.assertRaises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", spare))
+
+
+@unittest.skipIf(shutil.which("systemd-analyze") is None, "systemd-analyze is not installed (Debian: systemd)")
+class Units(PeerCase):
+    """The units as they are installed. tests/release/service.py boots a systemd with them."""
+
+    EXPOSURE = 15  # tenths: at most, see docs/security.md
+
+    def setUp(self):
+        super().setUp()
+        self.prefix = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-units-")))
+        subprocess.run(["cmake", "--install", BUILD, "--component", "program", "--prefix", self.prefix], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.units = self.prefix / "lib/systemd/system"
+        for kind in ("service", "socket"):
+            (self.units / f"jpeer@app.{kind}").symlink_to(f"jpeer@.{kind}")
+
+    def analyze(self, *words):
+        return subprocess.run(["systemd-analyze", *words], check=False, capture_output=True, text=True, timeout=START_SECONDS,
+                              env={**os.environ, "SYSTEMD_UNIT_PATH": f"{self.units}:"})
+
+    def test_systemd_accepts_them(self):
+        done = self.analyze("verify", "--man=no", "jpeer@app.service", "jpeer@app.socket")
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+        self.assertIn(f"ExecStart={self.prefix}/bin/jpeer run @/etc/jpeer/%i.conf\n", (self.units / "jpeer@.service").read_text())
+
+    def test_the_service_has_few_rights(self):
+        done = self.analyze("security", "--offline=true", f"--threshold={self.EXPOSURE}", self.units / "jpeer@app.service")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        exposure = re.search(r"Overall exposure level for jpeer@app.service: ([\d.]+)", done.stdout)[1]
+        self.assertIn(f"exposure {exposure} ", (ROOT / "docs/security.md").read_text(encoding="utf-8"))
+
+    def test_the_sample_starts_a_peer(self):
+        """Each option of the sample, also those in comments, is one of jpeer run."""
+        sample = (self.prefix / "share/doc/jpeer/examples/service.conf").read_text(encoding="utf-8")
+        known = run_to_end("run", "--help").stdout
+        for option in re.findall(r"^(?:# )?(--[a-z][a-z-]+)", sample, re.M):
+            self.assertRegex(known, rf"(?m)^ +{option}\b", option)
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-service-"))
+        file = Path(folder, "app.conf")
+        file.write_text(sample.replace("/run/jpeer/NAME", folder).replace("NAME", "app"), encoding="utf-8")
+        peer = self.start(f"@{file}", addresses=False, allow=False, class_path=None, application=())
+        self.assertEqual(peer.facts["addresses"], [f"ws+unix:{folder}/rpc.sock", f"http+unix:{folder}/rpc.sock"])
 
 
 UNSHARE = ["unshare", *(() if os.geteuid() == 0 else ("--user", "--map-root-user")), "--pid", "--fork", "--mount-proc"]

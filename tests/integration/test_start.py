@@ -55,8 +55,8 @@ class CommandLine(PeerCase):
                 (["--json-rpc", "0x50", MAIN], "--json-rpc takes [HOST:]PORT|auto"),
                 (["--grace", "soon", MAIN], "--grace takes MS"),
                 ([], "run takes a main class, -jar FILE, -m MODULE or --as-service"),
-                (["-d", "localhost:2379", MAIN], "directory registration is not available in this version"),
-                (["--dir", "localhost:2379", MAIN], "directory registration is not available in this version"),
+                (["-d", "localhost:2379", MAIN], "-d is for peers with ports"),
+                (["--dir", "localhost:2379", MAIN], "-d is for peers with ports"),
                 (["--json-rpc", "0.0.0.0:auto", MAIN], "--insecure-listen"),
                 (["--zmq-rpc", "192.0.2.1:5555", MAIN], "--insecure-listen")):
             with self.subTest(arguments=arguments):

@@ -8,10 +8,12 @@ import http.client
 import itertools
 import json
 import socket
+import time
 from urllib.parse import urlsplit
 
 import websockets
 import zmq
+from zmq.utils.monitor import recv_monitor_message
 
 from support import shm
 from support.peer import eventually
@@ -340,6 +342,37 @@ class UnixZmqClient(ZmqClient):
     scheme = "ipc"
 
 
+class CurveClient(ZmqClient):
+    """keys: the client's pair; None: without CURVE. The monitor begins before the connection."""
+
+    def __init__(self, peer, keys, server_key=None, identity=None):
+        super().__init__(peer, identity, connects=False)
+        self.socket.sndtimeo = SECONDS * 1000
+        if keys is not None:
+            self.socket.curve_publickey, self.socket.curve_secretkey = keys
+            self.socket.curve_serverkey = server_key
+        self.monitor = self.socket.get_monitor_socket()
+        self.monitor.rcvtimeo = SECONDS * 1000
+        self.socket.connect(peer.address("tcp"))
+
+    def close(self):
+        self.socket.disable_monitor()
+        self.monitor.close()
+        super().close()
+
+    def await_event(self, event):
+        """Returns the value of the first event of the kind."""
+        deadline = time.monotonic() + SECONDS
+        while True:
+            assert time.monotonic() < deadline, f"no event {event!r}"
+            told = recv_monitor_message(self.monitor)
+            if told["event"] == event:
+                return told["value"]
+
+    def has_answer(self, milliseconds=500):
+        return self.socket.poll(milliseconds) != 0
+
+
 class ZmqReqClient(ZmqClient):
     name = "zeromq-req"
     kind = zmq.REQ
@@ -351,3 +384,12 @@ class ZmqReqClient(ZmqClient):
 TRANSPORTS = (WebSocketClient, HttpClient, ZmqClient)
 # The same protocols over Unix sockets, for a Peer(sockets=True).
 UNIX_TRANSPORTS = (UnixWebSocketClient, UnixHttpClient, UnixZmqClient)
+
+
+def leave(client):
+    """Closes the connection without the closing handshake, for which a client inside a call would wait."""
+    if isinstance(client, WebSocketClient):
+        client.socket.transport.abort()
+        client.loop.run_until_complete(asyncio.sleep(0))
+    else:
+        client.close()

@@ -133,11 +133,12 @@ class Peer:
     tls = None  # the context of clients of a peer with TLS
 
     def __init__(self, *options, application=("--as-service",), class_path=FIXTURES, allow=True, addresses=True,
-                 sockets=False, env=None, pass_fds=(), first_ref=1, cwd=None, before=()):
+                 sockets=False, env=None, pass_fds=(), first_ref=1, cwd=None, before=(),
+                 program=BINARY):
         """before: words before the command, such as those of a program that becomes it. first_ref: where tests may expect refs to begin; None: at random, as without the option."""
         self.folder = tempfile.TemporaryDirectory(prefix="jpeer-test-")
         self.ready_file = Path(self.folder.name) / "ready.json"
-        command = [*before, BINARY, "run", "--ready-file", self.ready_file, *jvm_options()]
+        command = [*before, program, "run", "--ready-file", self.ready_file, *jvm_options()]
         if addresses:
             command += ["--json-rpc", "auto", "--zmq-rpc", "auto"]
         if addresses and os.environ.get("JPEER_TLS") == "1" and "--tls-cert" not in options:

@@ -10,11 +10,12 @@
 from typing import Any
 
 from . import packages
-from ._native import Object, ProtocolError, Typed, version
+from ._native import NotSent, Object, ProtocolError, Typed, version
 from .callbacks import Implementation, implements, interfaces_in_java, interfaces_of
 from .classes import JavaClass
 from .names import source_name
 from .connection import Java, class_name, connect, default, launch
+from .directory import Peer, peers, wait_for
 from .exceptions import (
     BadArgument,
     Denied,
@@ -25,6 +26,7 @@ from .exceptions import (
     Refused,
     ShuttingDown,
     StaleObject,
+    TooOld,
     handle_of,
 )
 from .objects import OPTIONALS, JavaObject, Wrapper
@@ -36,9 +38,10 @@ from .values import Cast, text_as
 __version__ = version()
 
 __all__ = [
-    "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "OutOfRange", "PeerError",
-    "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "Table", "call", "cast", "connect", "default", "field", "implements", "jboolean", "jbyte", "jchar",
-    "jdouble", "jfloat", "jint", "jlong", "jshort", "launch", "same", "set_field", "to_list", "to_python",
+    "BadArgument", "Denied", "Java", "JavaClass", "JavaException", "JavaObject", "NotFound", "NotSent", "OutOfRange", "Peer",
+    "PeerError", "ProtocolError", "Refused", "ShuttingDown", "StaleObject", "Table", "TooOld", "call", "cast", "connect",
+    "default", "field", "implements", "jboolean", "jbyte", "jchar", "jdouble", "jfloat", "jint", "jlong", "jshort", "launch",
+    "peers", "same", "set_field", "to_list", "to_python", "wait_for",
 ]  # fmt: skip
 
 

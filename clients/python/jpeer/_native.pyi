@@ -12,6 +12,7 @@ Threads do not use links that an event loop has opened with open_link, or reserv
 
 Errors: an error of the peer becomes the result of `Hooks.make_error`. Errors of the library itself:
     ConnectionError       the connection was refused or has ended
+    NotSent               the request was not sent (only with a dir: URL)
     ProtocolError         an answer is malformed
     TimeoutError          no answer in time
     ValueError, TypeError an argument cannot be sent; the text names it
@@ -52,6 +53,18 @@ class Hooks:
     message or None, [frames], cause), and the outermost throwable has a handle or None as fifth element. The cause is
     such a tuple or None. `data` is the parsed data of the error. NotImplemented: the arguments are converted anew and
     the request is sent again, once."""
+
+# py_arrow.c. A field is (name, Arrow's format, whether it is nullable), a batch (rows, a list of columns), and a column
+# (the number of nulls, or -1; the buffers, None for a bitmap that is absent). Returns a PyCapsule "arrow_array_stream".
+def arrow_stream(fields: list[tuple[str, str, bool]], batches: list[tuple[int, list[tuple[int, tuple[Any, ...]]]]]) -> Any: ...
+# A capsule of a stream, or those of a schema and an array. Returns (reader, names of the columns).
+def arrow_open(first: Any, second: Any = ..., /) -> tuple[Any, list[str | None]]: ...
+# The next rows, at most so many, each column as (type, unit, scale, data, offsets, valid) of jpeer.rows; None: the end.
+def arrow_read(reader: Any, rows: int, /) -> tuple[int, list[tuple[Any, ...]]] | None: ...
+# Whether offsets lead through the data without a step back, and a text is UTF-8 whose characters are not divided.
+def check_offsets(offsets: Any, data: Any, is_text: bool, /) -> bool: ...
+def append_bits(bits: bytearray, rows: int, more: Any, more_rows: int, /) -> None: ...  # more: None: bits that are set
+def append_offsets(offsets: bytearray, more: Any, /) -> None: ...
 
 class Typed:
     """A value with the Java type that it is sent as: Typed("int", 5), Typed("java.util.Collection", obj),
@@ -163,6 +176,16 @@ class Callback:
 class ProtocolError(ConnectionError):
     """The other side has sent bytes that no peer sends. It is another program, or it is hostile."""
 
+class NotSent(ConnectionError):
+    """The request was not sent, and has not run. Only of connections with a dir: URL."""
+
+# Both: the endpoints of a directory, and its settings: namespace, ca_file, cert_file, key_file, user_file.
+_Peer = tuple[str, str | None, str | None, str | None, str | None, int]
+"""(UUID, name, json_rpc, zmq_rpc, zmq_curve, milliseconds since 1970 or 0)"""
+
+def directory_peers(endpoints: str, settings: dict[str, str], timeout: float, /) -> tuple[list[_Peer], str | None]: ...
+def await_peer(endpoints: str, settings: dict[str, str], name_or_uuid: str, timeout: float | None, /) -> _Peer: ...
+
 class Connection:
     """A connection: a jp_client, and after launch() also a jp_peer. The library has no other threads for it."""
 
@@ -182,6 +205,7 @@ class Connection:
         token: str | Callable[[], str] | None = None,
         token_file: str | None = None,
         headers: Sequence[str] | None = None,  # "NAME: VALUE"
+        directory: dict[str, str] | None = None,  # settings, as those of directory_peers
     ) -> None: ...
     @staticmethod
     def launch(
@@ -221,6 +245,10 @@ class Connection:
     ) -> tuple[int, bool, "Object | None", list[dict[str, Any]]]: ...
     # jpeer.columns. names: the JSON array of the columns. Returns (rows, done, the instance of the next call, columns);
     # a text in base64 is a bytearray.
+    def rows(
+        self, instance: Any, count: int, first: int, columns: tuple[dict[str, Any], ...], element: str | None
+    ) -> bytearray | None: ...
+    # jpeer.rows. first: the number of the first row in errors. Returns the update counts of a PreparedStatement, int32.
     def handle(self, value: Any) -> Object | None: ...
     def assemble(self, type: str, java_type: str, piece: Any, before: "Object | None") -> "Object": ...
     # Sends a piece to jpeer.assemble, the first piece or the piece after `before`. java_type: Class.getName() of the

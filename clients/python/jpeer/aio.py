@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, NoReturn
 
-from . import connection, values
+from . import connection, directory, values
 from ._native import Constructor, Field, Method, Object
 from .aio_links import Link, Links, Place
 from .classes import (
@@ -32,6 +32,7 @@ from .objects import JavaObject, OptionalMixin, Wrapper, allowed_owner, missing_
 from .packages import Package
 from .packages import member as package_member
 from .pages import FIRST_PAGE, PAGE_GROWTH, PAGE_MAX, MapEntry, needs_iterator
+from .tables import PAGE, Table
 
 
 class _Calling:
@@ -45,6 +46,7 @@ _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
 _threads: ContextVar[Mapping["AsyncJava", Link] | None] = ContextVar("_threads", default=None)  # AsyncJava.thread
 
 FIELDS = (Field, LoadedField)
+WAIT_SECONDS = 1.0  # how long a thread waits for a peer at most, before it looks whether its task was cancelled
 
 
 class AsyncJava:
@@ -82,6 +84,31 @@ class AsyncJava:
         if len(content) == 1:
             return await self.type(f"{name}[]")(content[0])
         return await self._ask("call", *connection.array_of_dimensions(name, content))
+
+    async def table(self, source: Any, columns: Sequence[str] | None = None, rows: int | None = None) -> Table:
+        """Returns the next rows of a ResultSet, an iterator or another source as a Table; see jpeer.Java.table. A thread of
+        asyncio.to_thread waits for the pages, over a link of its own."""
+        return self._wrapped(await asyncio.to_thread(self._java.table, _unwrapped(source), columns, rows))
+
+    async def table_batches(self, source: Any, columns: Sequence[str] | None = None, rows: int = PAGE) -> AsyncIterator[Table]:
+        """Yields the same rows in Tables of at most so many rows. The next one is fetched while one is used."""
+        batches = self._java.table_batches(_unwrapped(source), columns, rows)
+        try:
+            while (part := await asyncio.to_thread(next, batches, None)) is not None:
+                yield self._wrapped(part)
+        finally:
+            batches.close()
+
+    async def rows(self, source: Any, target: Any = "java.util.List", of: str | None = None) -> Any:
+        """Sends rows to a Collection or a PreparedStatement; see jpeer.Java.rows."""
+        return _wrap(self, await asyncio.to_thread(self._java.rows, source, _unwrapped(target), of))
+
+    def _wrapped(self, table: Table) -> Table:
+        for _, chunks in table._pages:
+            for chunk in chunks:
+                if chunk.type == "object":
+                    chunk.data = [_wrap(self, each) for each in chunk.data]
+        return table
 
     async def class_object(self, name: str) -> Any:
         """Returns the java.lang.Class of that name."""
@@ -170,6 +197,10 @@ class AsyncJava:
 
     async def _ask(self, *step: Any) -> Any:
         return _wrap(self, await self._send(*step))
+
+
+def _unwrapped(value: Any) -> Any:
+    return value._target if isinstance(value, Wrapper) else value
 
 
 def _wrap(java: AsyncJava, value: Any) -> Any:
@@ -503,7 +534,27 @@ def launch(*args: Any, **options: Any) -> _Opening:
 
 def connect(*args: Any, **options: Any) -> _Opening:
     """Does for asyncio what jpeer.connect does."""
-    return _Opening(lambda: connection.connect(*args, **{**options, "pin": False}), options.get("reconnects", False))
+    url = args[0] if args else options.get("url", "")
+    reconnects = options.get("reconnects", False) or str(url).startswith("dir:")
+    return _Opening(lambda: connection.connect(*args, **{**options, "pin": False}), reconnects)
 
 
-__all__ = ["AsyncJava", "JavaException", "connect", "launch"]
+async def peers(*args: Any, **options: Any) -> list[directory.Peer]:
+    """Does for asyncio what jpeer.peers does."""
+    return await asyncio.to_thread(directory.peers, *args, **options)
+
+
+async def wait_for(directory_endpoints: str, name: str, *, timeout: float | None = None, **options: Any) -> directory.Peer:
+    """Does for asyncio what jpeer.wait_for does. A thread waits; a cancelled task leaves it for at most a second."""
+    deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+    while True:
+        left = None if deadline is None else max(0.0, deadline - asyncio.get_running_loop().time())
+        try:
+            part = WAIT_SECONDS if left is None else min(left, WAIT_SECONDS)
+            return await asyncio.to_thread(directory.wait_for, directory_endpoints, name, timeout=part, **options)
+        except TimeoutError:
+            if left is not None and left <= WAIT_SECONDS:
+                raise
+
+
+__all__ = ["AsyncJava", "JavaException", "connect", "launch", "peers", "wait_for"]

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
-from ._native import Connection
+from ._native import Connection, NotSent
 from .exceptions import StaleObject
 
 LINKS_MAX = 256
@@ -43,6 +43,8 @@ class Call(NamedTuple):
     timeout: float | None
     future: "asyncio.Future[Any]"
     is_second: bool = False  # the call is sent the second time, after its link was asked for the identity of its peer
+    is_nested: bool = False  # the call is a part of a call from Java, and ends with it
+    was_unsent: bool = False  # the call waits again, because its connection ended before it was sent
 
 
 class Links:
@@ -69,7 +71,7 @@ class Links:
     ) -> "asyncio.Future[Any]":
         """Sends a step of Connection.batch; the future is its result. `place`: the callback that the call is a part of.
         `own`: the link that the task got from open_thread_link."""
-        call = Call(step, timeout, self._loop.create_future())
+        call = Call(step, timeout, self._loop.create_future(), is_nested=place is not None)
         if self._end is not None:
             call.future.set_exception(ConnectionError(str(self._end)))
         elif place is not None:
@@ -194,7 +196,10 @@ class Links:
         learnt.add_done_callback(send)
 
     def _finish(self, call: Call, links: list[Link], value: Any, error: BaseException | None) -> None:
-        _settle(call.future, value, error)
+        if isinstance(error, NotSent) and not (call.is_nested or call.was_unsent or self._end) and links:
+            self._waiting.append(call._replace(was_unsent=True))
+        else:
+            _settle(call.future, value, error)
         for link in links:
             link.calls -= 1
             if link.number in self._links:
@@ -281,7 +286,8 @@ class Links:
 
     def _fail_waiting(self, failure: BaseException) -> None:
         while self._waiting:
-            _settle(self._waiting.popleft().future, None, ConnectionError(str(failure)))
+            unsent = failure if isinstance(failure, NotSent) else ConnectionError(str(failure))
+            _settle(self._waiting.popleft().future, None, unsent)
 
 
 def _settle(future: "asyncio.Future[Any]", value: Any, error: BaseException | None) -> None:

@@ -6,13 +6,14 @@ and `Map.get` also accept Python's arguments.
 
 import collections.abc
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from ._native import Object, ProtocolError, Typed
 from .answers import count_of
 from .exceptions import BadArgument, Denied, JavaException
 from .objects import JavaObject, call, callable_name
-from .pages import IterableMixin, MapEntry, elements_of, pages
+from .pages import IterableMixin, elements_of, pages_with_tuples
 
 ORDERED_MAPS = {"java.util.SortedMap", "java.util.LinkedHashMap", "java.util.SequencedMap"}
 BATCH_STEPS = 500
@@ -247,23 +248,26 @@ class MapMixin(JavaObject):
 
 
 class ItemsView(collections.abc.Set[Any]):
-    """The pairs of a map with Python's set operators, whose results are Python sets."""
+    """The pairs of a map, as plain tuples, with Python's set operators, whose results are Python sets."""
 
     __slots__ = ("_owner",)
 
     def __init__(self, owner: MapMixin) -> None:
         self._owner = owner
 
-    def __iter__(self) -> Iterator[MapEntry]:
-        for page in pages(self._owner):
-            if page and set(map(type, page)) != {MapEntry}:
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return chain.from_iterable(self._pages())
+
+    def _pages(self) -> Iterator[list[tuple[Any, Any]]]:
+        for page in pages_with_tuples(self._owner):
+            if page and set(map(type, page)) != {tuple}:
                 raise ProtocolError("the peer's answer is malformed: an entry of a map is not a pair")
-            yield from page
+            yield page
 
     def __len__(self) -> int:
         return len(self._owner)
 
-    def __reversed__(self) -> Iterator[MapEntry]:
+    def __reversed__(self) -> Iterator[tuple[Any, Any]]:
         self._owner._check_order()
         return iter(list(self)[::-1])
 

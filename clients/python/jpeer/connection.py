@@ -9,7 +9,7 @@ import operator
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -17,11 +17,13 @@ from . import callbacks, objects, packages, values
 from ._native import BoundMethod, Connection, Hooks, Method, Object, Typed
 from .answers import names_in, parsing
 from .classes import ClassTable, JavaClass, find_class_object, python_name
-from .exceptions import ErrorMaker
+from .directory import settings_of
+from .exceptions import ErrorMaker, TooOld
 from .names import source_name
 from .objects import Wrapper
 from .pieces import Pieces
-from .tables import Table, read_table
+from .rows import new_rows
+from .tables import PAGE, Table, read_batches, read_table
 
 STOP_SECONDS = 10.0
 NAMES_MAX = 100_000  # in one package
@@ -64,6 +66,7 @@ class Java(ModuleType):
             self._classes.of_thrown, self._callbacks.thrown.recover, self._callbacks.retry_without_comparable
         )
         self._added_loaders: list[Any] = []
+        self._driver_loaders: dict[tuple[str, ...], Any] = {}  # of jpeer.dbapi, by their jars
         self._kinds: dict[str, packages.Kind] = {}
         self._launched = self._reconnects = False
         self._connection: Connection
@@ -111,6 +114,16 @@ class Java(ModuleType):
         columns: names of columns or paths in the elements, such as "address.city"; None: all. rows: at most so many.
         progress: shows a bar if tqdm is installed."""
         return read_table(self, source, columns, rows, progress)
+
+    def table_batches(self, source: Any, columns: Sequence[str] | None = None, rows: int = PAGE) -> Iterator[Table]:
+        """Yields the same rows as `table` in Tables of at most so many rows. The next one is fetched while one is used."""
+        return read_batches(self, source, columns, rows)
+
+    def rows(self, source: Any, target: Any = "java.util.List", of: str | None = None) -> Any:
+        """Sends the rows of a Table, a DataFrame, an Arrow table, or an iterable of tuples to a new Collection of the class
+        `target`, or to the object `target`: a Collection, or a PreparedStatement, which executes them. Returns the
+        object. of: what a row becomes in a Collection: "java.util.List", "java.util.Map", or None: an Object[]."""
+        return new_rows(self, source, target if isinstance(target, Object) else class_name(target), of)
 
     def class_object(self, name: str) -> Any:
         """Returns the java.lang.Class of that name."""
@@ -220,9 +233,12 @@ class Java(ModuleType):
             with parsing("the name of the session"):
                 connection.session = name
             self._pieces.learn()
-        except AttributeError as error:
+        except (AttributeError, TooOld) as error:
             self.close()
             raise ConnectionError(f"the peer is too old, or runs with --compat pal: {error}") from None
+        except BaseException:
+            self.close()
+            raise
         try:
             connection.pins = pins
         except BaseException:
@@ -362,7 +378,7 @@ def launch(
     return java._opened(connection, True, pin)
 
 
-def words_of(words: str | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
+def words_of(words: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], what: str) -> list[str]:
     """Returns a list of words. A single word becomes a list."""
     if isinstance(words, (str, os.PathLike)):
         words = [words]
@@ -404,9 +420,10 @@ def connect(
     url: str, *, peer_id: str | None = None, timeout: float | None = None, connect_timeout: float = 10.0,
     reconnects: bool = False, pin: bool = False, ca_file: Path | None = None, cert_file: Path | None = None,
     key_file: Path | None = None, token: str | Callable[[], str] | None = None, token_file: Path | None = None,
-    headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+    headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), directory: Mapping[str, Path] | None = None,
 ) -> Java:  # fmt: skip
-    """Connects to a running peer: "ws://127.0.0.1:4711", "wss://app.example/rpc", "shm:PATH", "https://...".
+    """Connects to a running peer: "ws://127.0.0.1:4711", "wss://app.example/rpc", "shm:PATH", "https://...", or by a
+    directory: "dir://HOST:PORT/NAME" (or a UUID), "dir://HOST:PORT/service/SERVICE".
 
     peer_id: a UUID that names a session, which outlives the connection. reconnects: a call after the connection's end
     opens another one. pin: each Python thread has a Java thread of its own; not with `reconnects`, and not over HTTP
@@ -415,7 +432,11 @@ def connect(
     key_file: the client's certificate and key (PEM). token or token_file: who the client is. A token may be a function
     without parameters, which is called for each connection, and over HTTP for each request. A token is sent only over
     TLS, to a loopback address or over a Unix socket. headers: further header fields of the requests.
+    directory: how the directory of a "dir:" URL is reached: a dict with the keyword arguments of `peers`, such as
+    ca_file and user_file. Such a connection always reconnects: to whoever has the name then, or to another peer of the
+    service. A call that fails because the connection has ended raises NotSent if it was not sent.
     """
+    reconnects = reconnects or url.startswith("dir:")
     if pin and reconnects:
         raise ValueError("a connection that reconnects cannot pin: the Java threads end with the connection")
     java = Java()
@@ -423,6 +444,7 @@ def connect(
         url, java._hooks, peer_id=peer_id, connect_timeout=connect_timeout, reconnects=reconnects,
         ca_file=absolute_path(ca_file), cert_file=absolute_path(cert_file), key_file=absolute_path(key_file),
         token=token, token_file=absolute_path(token_file), headers=header_lines(headers),
+        directory=None if directory is None else settings_of(**directory),
     )  # fmt: skip
     connection.timeout = timeout
     java._reconnects = reconnects

@@ -59,6 +59,10 @@ class TooLarge(OutOfRange, BadArgument):
     """No overload accepts an integer of more than 64 bits."""
 
 
+class TooOld(PeerError, NotImplementedError):
+    """The peer has not what this package needs: the message names it and the peer's version."""
+
+
 class Denied(PeerError, PermissionError):
     """The peer's policy does not allow the request."""
 
@@ -191,7 +195,9 @@ def _hint_of(message: str) -> str:
 def _peer_error(code: int, message: str, data: dict[str, Any]) -> PeerError:
     suggestions = data.get("suggestions") or ()
     error: PeerError
-    if code == NOT_FOUND and _WRONG_ARGUMENTS.search(message):
+    if data.get("reason") == "lack":
+        error = TooOld(message)
+    elif code == NOT_FOUND and _WRONG_ARGUMENTS.search(message):
         error = TooLarge(message) if _BIG_INTEGER.search(message) else BadArgument(message + _hint_of(message))
     elif code == NOT_FOUND:
         error = NotFound(_with_suggestions(message, suggestions))

@@ -38,6 +38,11 @@ class MapEntry(tuple[Any, Any]):
 
 def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[list[Any]]:
     """Yields all elements in lists of growing length. `start` is only for arrays."""
+    return map(_with_entries, pages_with_tuples(source, first, start))
+
+
+def pages_with_tuples(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[list[Any]]:
+    """Yields what `pages` yields, with plain tuples for the entries of a map."""
     connection = source._connection
     rest: Object | None = source
     from_end = source._java_type.startswith("[")
@@ -53,7 +58,7 @@ def pages(source: Object, first: int = FIRST_PAGE, start: int = 0) -> Iterator[l
             continue
         if from_end:
             start += len(elements)
-        yield _with_entries(elements)
+        yield elements
         if done:
             return
         rest = following
@@ -137,7 +142,7 @@ def _pages_of_iterator(reference: "weakref.ref[Object]") -> Iterator[list[Any]]:
             continue
         finally:
             del source  # neither this variable nor fetch's third result may keep the object alive
-        yield _with_entries(elements)
+        yield elements
         if done:
             return
         size = min(size * PAGE_GROWTH, PAGE_MAX)

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from ._native import Object, ProtocolError
+from ._native import Object, ProtocolError, append_bits, append_offsets, check_offsets
 from .times import DateTime, Time
 
 if TYPE_CHECKING:
     from .connection import Java
 
 PAGE = 32768  # rows
+JOINED_MAX = 1 << 30  # bytes of a column in one piece: its offsets are int32
 # struct's and numpy's letters of the types with a fixed width
 LETTERS = {
     "byte": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "char": "H", "date": "i",
@@ -42,7 +43,7 @@ class Chunk:
     """A column of a page. `data`, `offsets` and `valid` are bytearrays in the layout of Apache Arrow; `data` of the type
     object is a list of Python values."""
 
-    __slots__ = ("type", "unit", "scale", "nullable", "rows", "data", "offsets", "valid")
+    __slots__ = ("type", "unit", "scale", "nullable", "rows", "data", "offsets", "valid", "is_unknown")
 
     def __init__(self, column: dict[str, Any], rows: int) -> None:
         self.type: Any = column.get("type")
@@ -63,6 +64,11 @@ class Chunk:
                 raise ProtocolError("the peer's answer is malformed: a column of objects has not its rows")
         else:
             self.data = _checked(column, "data", self._size())
+        # other libraries read texts and offsets without a check
+        if self.offsets is not None and not check_offsets(self.offsets, self.data, self.type != "binary"):
+            raise ProtocolError("the peer's answer is malformed: the offsets or texts of a column")
+        # all values are null: a later page may name another type
+        self.is_unknown = self.type == "object" and all(value is None for value in self.data)
 
     def _size(self) -> int | None:
         if self.offsets is not None:
@@ -76,9 +82,68 @@ class Chunk:
             return (self.rows + 7) // 8
         return self.rows * (DECIMAL_SIZE if self.type == "decimal" else WIDTHS[self.type])
 
+    def can_append(self, other: "Chunk") -> bool:
+        """Whether the next page has the same type, and room in this piece."""
+        own, others = (self.type, self.unit, self.scale, self.is_unknown), (other.type, other.unit, other.scale, other.is_unknown)
+        return own == others and len(self.data) + len(other.data) <= JOINED_MAX
+
+    def append(self, other: "Chunk") -> None:
+        """Adds the rows of a page that can be appended."""
+        rows, more = self.rows, other.rows
+        if self.valid is not None or other.valid is not None:
+            if self.valid is None:
+                self.valid = bytearray()
+                append_bits(self.valid, 0, None, rows)
+            append_bits(self.valid, rows, other.valid, more)
+        if self.offsets is not None:
+            append_offsets(self.offsets, other.offsets)
+        if self.type == "boolean":
+            append_bits(self.data, rows, other.data, more)
+        else:
+            self.data += other.data
+        self.rows += more
+        self.nullable = self.nullable or other.nullable
+
+    def window(self, begin: int, end: int) -> "Chunk":
+        """Returns some of the rows, over the same bytes. begin is a multiple of 8."""
+        if begin == 0 and end == self.rows:
+            return self
+        made = object.__new__(Chunk)
+        made.type, made.unit, made.scale, made.nullable, made.rows = self.type, self.unit, self.scale, self.nullable, end - begin
+        made.is_unknown = self.is_unknown
+        bits = slice(begin // 8, (end + 7) // 8)
+        made.valid = None if self.valid is None else memoryview(self.valid)[bits]
+        made.offsets = None if self.offsets is None else memoryview(self.offsets)[4 * begin : 4 * (end + 1)]
+        if self.offsets is not None:
+            made.data = self.data
+        elif self.type == "boolean":
+            made.data = memoryview(self.data)[bits]
+        else:
+            width = 1 if self.type == "object" else DECIMAL_SIZE if self.type == "decimal" else WIDTHS[self.type]
+            made.data = (self.data if self.type == "object" else memoryview(self.data))[begin * width : end * width]
+        return made
+
     def is_null(self) -> Callable[[int], bool]:
         valid = self.valid
         return (lambda row: False) if valid is None else (lambda row: not valid[row >> 3] >> (row & 7) & 1)
+
+    def part(self, begin: int, rows: int) -> "Chunk":
+        """Returns a chunk of so many of the rows."""
+        made = object.__new__(Chunk)
+        made.type, made.unit, made.scale, made.nullable = self.type, self.unit, self.scale, self.nullable
+        made.rows, made.is_unknown = rows, self.is_unknown
+        made.valid = None if self.valid is None else _bits(self.valid, begin, rows)
+        made.offsets = None
+        if self.offsets is not None:
+            ends = struct.unpack_from(f"<{rows + 1}i", self.offsets, 4 * begin)
+            made.offsets = bytearray(struct.pack(f"<{rows + 1}i", *(each - ends[0] for each in ends)))
+            made.data = self.data[ends[0] : ends[-1]]
+        elif self.type == "boolean":
+            made.data = _bits(self.data, begin, rows)
+        else:
+            width = 1 if self.type == "object" else DECIMAL_SIZE if self.type == "decimal" else WIDTHS[self.type]
+            made.data = self.data[begin * width : (begin + rows) * width]
+        return made
 
     def values(self) -> list[Any]:
         """Returns the Python values."""
@@ -97,7 +162,7 @@ class Chunk:
             parts = [data[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
             if self.type == "binary":
                 return [bytes(part) for part in parts]
-            texts = [part.decode("utf-8") for part in parts]
+            texts = [str(part, "utf-8") for part in parts]
             return [decimal.Decimal(text) if text else None for text in texts] if self.type == "decimal" else texts
         if self.type == "boolean":
             return [bool(data[row >> 3] >> (row & 7) & 1) for row in range(self.rows)]
@@ -146,10 +211,7 @@ class Chunk:
         if self.offsets is not None:
             buffers.append(pyarrow.py_buffer(self.offsets))
         buffers.append(pyarrow.py_buffer(self.data))
-        made = pyarrow.Array.from_buffers(wanted, self.rows, buffers)
-        if self.offsets is not None:
-            made.validate(full=True)  # a peer must not make pyarrow read beyond the data
-        return made
+        return pyarrow.Array.from_buffers(wanted, self.rows, buffers)
 
     def arrow_type(self, pyarrow: Any) -> Any:
         if self.type == "decimal":
@@ -170,6 +232,12 @@ def _checked(column: dict[str, Any], name: str, size: int | None) -> Any:
     if type(data) is not bytearray or len(data) != size:
         raise ProtocolError(f"the peer's answer is malformed: the {name} of a column")
     return data
+
+
+def _bits(data: bytearray, begin: int, count: int) -> bytearray:
+    """Returns `count` bits of a bitmap as a bitmap of their own."""
+    bits = int.from_bytes(data, "little") >> begin & (1 << count) - 1
+    return bytearray(bits.to_bytes((count + 7) // 8, "little"))
 
 
 def _date(days: int) -> datetime.date:
@@ -209,6 +277,7 @@ class Table:
     def __init__(self, names: Sequence[str], pages: Sequence[tuple[int, Sequence[Chunk]]]) -> None:
         self.column_names = list(names)
         self._pages = pages
+        self._frame: Any = None  # shares memory with this table
 
     def __len__(self) -> int:
         return sum(rows for rows, _ in self._pages)
@@ -218,7 +287,20 @@ class Table:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for rows, chunks in self._pages:
-            yield from zip(*self._columns(chunks), strict=True) if chunks else [()] * rows
+            for begin in range(0, rows, PAGE):
+                end = min(begin + PAGE, rows)
+                windows = [chunk.window(begin, end) for chunk in chunks]
+                yield from zip(*self._columns(windows), strict=True) if chunks else [()] * (end - begin)
+
+    def batches(self, rows: int = PAGE) -> "Iterator[Table]":
+        """Yields Tables of so many rows over the same bytes; fewer rows where the type of a column changes."""
+        if rows < 1:
+            raise ValueError(f"rows is {rows}")
+        step = max(rows // 8 * 8, 8)  # bits are shared by the byte
+        for count, chunks in self._pages:
+            for begin in range(0, count, step):
+                end = min(begin + step, count)
+                yield Table(self.column_names, [(end - begin, [chunk.window(begin, end) for chunk in chunks])])
 
     def _columns(self, chunks: Sequence[Chunk]) -> list[list[Any]]:
         return [self._values(name, chunk) for name, chunk in zip(self.column_names, chunks, strict=True)]
@@ -237,6 +319,7 @@ class Table:
         if numpy is not None and chunks and all(chunk.valid is None for chunk in chunks):
             made = _joined(numpy, chunks)
             if made is not None:
+                made.flags.writeable = False  # it may be the bytes of this table
                 return made
         return [value for chunk in chunks for value in self._values(name, chunk)]
 
@@ -249,11 +332,11 @@ class Table:
     def _chunks(self, index: int) -> list[Chunk]:
         """Returns the chunks that have values, but at least one, so that the column has a type."""
         chunks = [columns[index] for _, columns in self._pages]
-        filled = [chunk for chunk in chunks if not _is_without_values(chunk)]
+        filled = [chunk for chunk in chunks if not chunk.is_unknown]
         if len(filled) == len(chunks) or not filled:
             return chunks
         like = filled[0]
-        return [_nulls_like(like, chunk.rows) if _is_without_values(chunk) else chunk for chunk in chunks]
+        return [_nulls_like(like, chunk.rows) if chunk.is_unknown else chunk for chunk in chunks]
 
     def to_numpy(self) -> dict[str, Any]:
         """Returns an array for each column; of objects where the column is not as table["name"] describes."""
@@ -286,6 +369,14 @@ class Table:
             raise TypeError(f"column {self.column_names[index]!r}: Arrow has no type for its values: {error}") from error
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Returns an ArrowArrayStream over the bytes of this table. Lists, and values of several types, need pyarrow."""
+        from .arrow import NoArrowType, stream_of  # which needs this module
+
+        try:
+            return stream_of(self)
+        except NoArrowType as error:
+            if _optional("pyarrow") is None:
+                raise TypeError(str(error)) from None
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> Any:
@@ -293,10 +384,15 @@ class Table:
         (Int64, boolean); other nulls are NaN, NaT or None."""
         pandas = _needed("pandas", "to_pandas()")
         numpy = _needed("numpy", "to_pandas()")
-        series = [self._series(pandas, numpy, index) for index in range(len(self.column_names))]
-        made = pandas.concat(series, axis=1) if series else pandas.DataFrame(index=range(len(self)))
-        made.columns = self.column_names
-        return made
+        if self._frame is None:
+            index = pandas.RangeIndex(len(self))
+            series = {number: self._series(pandas, numpy, number) for number in range(len(self.column_names))}
+            made = pandas.DataFrame(series, index=index, copy=False)
+            made.columns = self.column_names
+            if not _copies_on_write(pandas):
+                return made.copy()
+            self._frame = made
+        return self._frame.copy(deep=False)  # pandas copies a column of it before the first change
 
     def _series(self, pandas: Any, numpy: Any, index: int) -> Any:
         chunks = self._chunks(index)
@@ -319,12 +415,22 @@ class Table:
                 return pandas.Series(pandas.arrays.IntegerArray(values, mask))
             if values.dtype.kind == "b":
                 return pandas.Series(pandas.arrays.BooleanArray(values, mask))
-            values = values.copy()
+            # a null may have any value, so that the bytes of the page can have these
             values[mask] = numpy.datetime64("NaT") if values.dtype.kind == "M" else math.nan
         if chunks[0].type == "date":
             return pandas.Series(values.astype("datetime64[s]"))
         made = pandas.Series(values)
         return made.dt.tz_localize("UTC") if chunks[0].type == "instant" else made
+
+
+def exact_doubles(values: Sequence[Any]) -> None:
+    """Raises OverflowError for a whole number that a double does not have exactly."""
+    if any(isinstance(value, int) and abs(value) > 2**53 for value in values):
+        raise OverflowError("a whole number of more than 53 bits beside numbers with a point")
+
+
+def _copies_on_write(pandas: Any) -> bool:
+    return int(pandas.__version__.partition(".")[0]) >= 3
 
 
 def _optional(name: str) -> Any:
@@ -334,15 +440,11 @@ def _optional(name: str) -> Any:
         return None
 
 
-def _is_without_values(chunk: Chunk) -> bool:
-    return chunk.type == "object" and all(value is None for value in chunk.data)
-
-
 def _nulls_like(like: Chunk, rows: int) -> Chunk:
     """Returns a chunk of nulls of the same type: the peer does not know the type of a column before its first value."""
     made = object.__new__(Chunk)
     made.type, made.unit, made.scale = like.type, like.unit, like.scale
-    made.nullable, made.rows = True, rows
+    made.nullable, made.rows, made.is_unknown = True, rows, False
     made.valid = bytes((rows + 7) // 8)
     made.offsets = None if like.offsets is None else bytes(4 * (rows + 1))
     made.data = b"" if made.offsets is not None else bytes(made._size() or 0)
@@ -387,12 +489,7 @@ def _common_type(pyarrow: Any, types: Sequence[Any]) -> Any:
 
 def read_table(java: "Java", source: Any, columns: Sequence[str] | None, rows: int | None, progress: bool) -> Table:
     """Reads the next `rows` rows, or all. A page is fetched while the one before is checked."""
-    if rows is not None and rows < 0:
-        raise ValueError(f"rows is {rows}")
-    if not isinstance(source, Object):
-        raise TypeError(f"java.table needs an object of Java with rows, not {type(source).__name__}")
-    if isinstance(columns, str):
-        raise TypeError("columns is a list of names, not one str")
+    _check_source(source, columns, rows, 0)
     names = None if columns is None else json.dumps(list(columns))
     bar = _bar(rows) if progress else None
     pages: list[tuple[int, Sequence[Chunk]]] = []
@@ -401,7 +498,8 @@ def read_table(java: "Java", source: Any, columns: Sequence[str] | None, rows: i
         for count, page in _pages(java, source, names, rows):
             if page or found is None:
                 found = [column["name"] for column in page]
-            pages.append((count, [Chunk(column, count) for column in page]))
+            _join(pages, count, [Chunk(column, count) for column in page])
+            del page  # its buffers are in the pages
             if bar is not None:
                 bar.update(count)
     finally:
@@ -411,18 +509,51 @@ def read_table(java: "Java", source: Any, columns: Sequence[str] | None, rows: i
     return Table(found or [], filled or pages[-1:])
 
 
+def read_batches(java: "Java", source: Any, columns: Sequence[str] | None, rows: int) -> Iterator[Table]:
+    """Yields Tables of at most so many rows. A page is fetched while the one before is used."""
+    _check_source(source, columns, rows, 1)
+    names = None if columns is None else json.dumps(list(columns))
+    for count, page in _pages(java, source, names, None, rows):
+        if count:
+            yield Table([column["name"] for column in page], [(count, [Chunk(column, count) for column in page])])
+
+
+def _check_source(source: Any, columns: Any, rows: int | None, least: int) -> None:
+    if rows is not None and rows < least:
+        raise ValueError(f"rows is {rows}")
+    if not isinstance(source, Object):
+        raise TypeError(f"java.table needs an object of Java with rows, not {type(source).__name__}")
+    if isinstance(columns, str):
+        raise TypeError("columns is a list of names, not one str")
+
+
+def _join(pages: list[tuple[int, Sequence[Chunk]]], rows: int, chunks: Sequence[Chunk]) -> None:
+    """Adds a page to the last one, so that each column is one piece; a new piece begins where a type changes."""
+    if rows == 0 and pages:
+        return
+    count, last = pages[-1] if pages else (0, [])
+    if count == 0 or len(last) != len(chunks) or not all(map(Chunk.can_append, last, chunks)):
+        pages.append((rows, chunks))
+        return
+    for chunk, more in zip(last, chunks, strict=True):
+        chunk.append(more)
+    pages[-1] = count + rows, last
+
+
 def _bar(total: int | None) -> Any:
     tqdm = _optional("tqdm")
     return None if tqdm is None else __import__("tqdm.auto").auto.tqdm(total=total, unit=" rows")
 
 
-def _pages(java: "Java", source: Object, names: str | None, rows: int | None) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Yields the rows and columns of each page; sends the next request before it yields."""
+def _pages(
+    java: "Java", source: Object, names: str | None, rows: int | None, size: int = PAGE
+) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Yields the rows and columns of each page, of at most `size` rows; sends the next request before it yields."""
     connection = java._connection
     left = rows
 
     def fetch(rest: Any) -> tuple[int, bool, Any, list[dict[str, Any]]]:
-        return connection.columns(rest, PAGE if left is None else min(PAGE, left), 0, names)
+        return connection.columns(rest, size if left is None else min(size, left), 0, names)
 
     if left == 0:
         return

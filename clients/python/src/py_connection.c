@@ -303,6 +303,7 @@ static bool note_open(struct py_connection *connection, struct jp_client *client
   connection->peer = peer;
   connection->next = open_connections;
   open_connections = connection;
+  connection->has_directory = strncmp(url, "dir:", 4) == 0;
   connection->url = PyUnicode_FromString(url);
   if (connection->url != NULL)
     return true;
@@ -375,8 +376,7 @@ static bool ask_for_token(void *context, char token[JP_TOKEN_SIZE], struct jp_cl
   return is_given;
 }
 
-/* The text lives as long as the connection. NULL: absent, or an exception. */
-static const char *keep_text(struct py_connection *connection, PyObject *value, const char *what)
+const char *config_keep_text(PyObject *texts, PyObject *value, const char *what)
 {
   if (value == Py_None)
     return NULL;
@@ -386,7 +386,7 @@ static const char *keep_text(struct py_connection *connection, PyObject *value, 
   }
   /* The text may be a path, so it is encoded as the file system's paths are. This does not change ASCII. */
   PyObject *bytes = PyUnicode_EncodeFSDefault(value);
-  if (bytes == NULL || PyList_Append(connection->config_texts, bytes) != 0) {
+  if (bytes == NULL || PyList_Append(texts, bytes) != 0) {
     Py_XDECREF(bytes);
     PyErr_Clear();
     PyErr_Format(PyExc_ValueError, "%s is not encodable", what);
@@ -407,7 +407,8 @@ struct credentials {
   PyObject *key_file;
   PyObject *token; /* a str or a callable */
   PyObject *token_file;
-  PyObject *headers; /* a sequence of "NAME: VALUE" */
+  PyObject *headers;   /* a sequence of "NAME: VALUE" */
+  PyObject *directory; /* a dict of settings */
 };
 
 /* False: an exception. */
@@ -420,7 +421,8 @@ static bool keep_headers(struct py_connection *connection, PyObject *headers)
   if (count > 0 && connection->headers == NULL)
     PyErr_NoMemory();
   for (Py_ssize_t i = 0; connection->headers != NULL && i < count && !PyErr_Occurred(); i++) {
-    connection->headers[i] = keep_text(connection, PyTuple_GetItem(tuple, i), "a header");
+    connection->headers[i] =
+        config_keep_text(connection->config_texts, PyTuple_GetItem(tuple, i), "a header");
     if (connection->headers[i] == NULL && !PyErr_Occurred())
       PyErr_SetString(PyExc_TypeError, "a header is a str, not None");
   }
@@ -445,7 +447,7 @@ static bool read_credentials(struct py_connection *connection, const struct cred
                {given->token_file, "token_file", &config->token_file},
                {PyCallable_Check(given->token) ? Py_None : given->token, "token", &config->token}};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-    *texts[i].place = keep_text(connection, texts[i].value, texts[i].what);
+    *texts[i].place = config_keep_text(connection->config_texts, texts[i].value, texts[i].what);
     if (PyErr_Occurred())
       return false;
   }
@@ -457,17 +459,21 @@ static bool read_credentials(struct py_connection *connection, const struct cred
   if (!keep_headers(connection, given->headers))
     return false;
   config->headers = connection->headers;
-  return true;
+  if (given->directory == Py_None)
+    return true;
+  connection->directory = (struct jp_directory_config){.size = sizeof connection->directory};
+  config->directory = &connection->directory;
+  return directory_read_settings(given->directory, connection->config_texts, &connection->directory);
 }
 
 /* ---- connecting ---- */
 
 static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-  static char *names[] = {
-      "url",     "hooks",     "peer_id",  "connect_timeout", "message_max", "pending_max", "reconnects",
-      "ca_file", "cert_file", "key_file", "token",           "token_file",  "headers",     NULL};
-  struct credentials given = {Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
+  static char *names[] = {"url",         "hooks",      "peer_id", "connect_timeout", "message_max",
+                          "pending_max", "reconnects", "ca_file", "cert_file",       "key_file",
+                          "token",       "token_file", "headers", "directory",       NULL};
+  struct credentials given = {Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
   const char *url;
   PyObject *hooks;
   const char *peer_id = NULL;
@@ -475,10 +481,10 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
   Py_ssize_t message_max = 0;
   Py_ssize_t pending_max = 0;
   int reconnects = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO|$zdnnpOOOOOO:Connection", names, &url, &hooks,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "sO|$zdnnpOOOOOOO:Connection", names, &url, &hooks,
                                    &peer_id, &connect_timeout, &message_max, &pending_max, &reconnects,
                                    &given.ca_file, &given.cert_file, &given.key_file, &given.token,
-                                   &given.token_file, &given.headers))
+                                   &given.token_file, &given.headers, &given.directory))
     return NULL;
   if (message_max < 0 || pending_max < 0)
     return PyErr_Format(PyExc_ValueError, "message_max and pending_max cannot be negative");
@@ -502,8 +508,9 @@ static PyObject *connection_new(PyTypeObject *type, PyObject *args, PyObject *ke
   status = jp_client_open(url, &config, &client, &error);
   Py_END_ALLOW_THREADS;
   bool good = status == JP_CLIENT_OK && note_open(made, client, NULL, url);
-  if (status != JP_CLIENT_OK) /* an unsupported scheme is the caller's mistake */
-    raise_failure(made, status == JP_CLIENT_UNSUPPORTED ? JP_CLIENT_INVALID : status, NULL, &error);
+  bool is_mistake = status == JP_CLIENT_UNSUPPORTED && strncmp(url, "dir:", 4) != 0;
+  if (status != JP_CLIENT_OK) /* an unsupported scheme is the caller's mistake; a missing libcurl is not */
+    raise_failure(made, is_mistake ? JP_CLIENT_INVALID : status, NULL, &error);
   if (good)
     return (PyObject *)made;
   Py_DECREF((PyObject *)made);

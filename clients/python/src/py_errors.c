@@ -102,6 +102,15 @@ PyObject *check_answer_shape(PyObject *value)
   return NULL;
 }
 
+/* 0: done. */
+static int set_reason(PyObject *data, const char *reason)
+{
+  PyObject *text = PyUnicode_FromString(reason);
+  int failed = text == NULL ? -1 : PyDict_SetItemString(data, "reason", text);
+  Py_XDECREF(text);
+  return failed;
+}
+
 static PyObject *raise_remote(struct py_connection *connection, const struct jp_answer *answer)
 {
   const struct jp_throwable *throwable = jp_answer_throwable(answer);
@@ -111,9 +120,13 @@ static PyObject *raise_remote(struct py_connection *connection, const struct jp_
     tuple = throwable_tuple(answer, handle);
   else if (handle != NULL)
     tuple = handle; /* None */
-  PyObject *message =
-      text_or_none(throwable->message != NULL ? throwable->message : jp_answer_error_message(answer));
+  const char *lack = jp_answer_lack(answer);
+  PyObject *message = text_or_none(lack != NULL                 ? lack
+                                   : throwable->message != NULL ? throwable->message
+                                                                : jp_answer_error_message(answer));
   PyObject *data = tuple == NULL || message == NULL ? NULL : from_json(jp_answer_json(answer));
+  if (data != NULL && lack != NULL && set_reason(data, "lack") != 0)
+    Py_CLEAR(data);
   PyObject *raised = NULL;
   if (data != NULL)
     raised = PyObject_CallFunction(connection->make_error, "OiOOO", connection, jp_answer_error_code(answer),
@@ -242,6 +255,8 @@ PyObject *raise_failure(struct py_connection *connection, enum jp_client_status 
     return raise_closed(connection, error);
   case JP_CLIENT_PROTOCOL:
     return PyErr_Format(types.protocol_error, "%s", error->text);
+  case JP_CLIENT_UNSENT:
+    return PyErr_Format(types.not_sent, "%s", error->text);
   case JP_CLIENT_REFUSED:
     return PyErr_Format(PyExc_ConnectionError, "%s", error->text);
   case JP_CLIENT_INVALID:

@@ -532,6 +532,14 @@ PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *
   return check_answer_shape(make_columns(connection, answer, instance));
 }
 
+PyObject *from_java_counts(struct jp_answer *answer)
+{
+  struct jp_json counts = jp_json_member(jp_answer_json(answer), "counts");
+  if (counts.kind != JP_JSON_STRING)
+    Py_RETURN_NONE;
+  return check_answer_shape(column_bytes(counts));
+}
+
 /* ---- values that need requests ---- */
 
 /* Finds a class that was described already. Borrowed; NULL: the class must be described first. No exception

@@ -260,7 +260,7 @@ static bool may_open(const struct py_connection *connection)
 /* Opens a client for a further link: over shared memory, if possible, when this program has launched the
  * peer. Called without the GIL. */
 static enum jp_client_status open_client(const struct py_connection *connection, const char *url,
-                                         struct jp_client **client)
+                                         struct jp_client **client, struct jp_client_error *error)
 {
   enum { URL_MAX = 4096 };
   static const char unix_scheme[] = "ws+unix:";
@@ -268,13 +268,12 @@ static enum jp_client_status open_client(const struct py_connection *connection,
   char shared[URL_MAX];
   bool is_launched = connection->process_id != 0 && strncmp(url, unix_scheme, scheme) == 0 &&
                      snprintf(shared, sizeof shared, "shm:%s", url + scheme) < URL_MAX;
-  struct jp_client_error error;
-  if (is_launched && jp_client_open(shared, &connection->config, client, &error) == JP_CLIENT_OK)
+  if (is_launched && jp_client_open(shared, &connection->config, client, error) == JP_CLIENT_OK)
     return JP_CLIENT_OK;
-  return jp_client_open(url, &connection->config, client, &error);
+  return jp_client_open(url, &connection->config, client, error);
 }
 
-/* Opens a link. NULL: it could not be opened; an exception may be set. */
+/* Opens a link. NULL: it could not be opened; an exception may be set, and of a loop's link with a directory is set. */
 static struct link *open_link(struct py_connection *connection, enum link_state state)
 {
   const char *url = PyUnicode_AsUTF8AndSize(connection->url, NULL);
@@ -284,8 +283,9 @@ static struct link *open_link(struct py_connection *connection, enum link_state 
   connection->users++;
   connection->link_count++;
   enum jp_client_status status;
+  struct jp_client_error error;
   Py_BEGIN_ALLOW_THREADS;
-  status = open_client(connection, url, &link->client);
+  status = open_client(connection, url, &link->client, &error);
   Py_END_ALLOW_THREADS;
   bool is_wanted = status == JP_CLIENT_OK &&
                    /* the thread that closes the connection visits the list */
@@ -304,6 +304,8 @@ static struct link *open_link(struct py_connection *connection, enum link_state 
     connection->link_count--;
     connection->retry_at = time(NULL) + RETRY_SECONDS;
     link_drop(link);
+    if (status == JP_CLIENT_REFUSED && connection->has_directory && state == LINK_FOR_LOOP)
+      raise_failure(connection, JP_CLIENT_UNSENT, NULL, &error);
   }
   connection_leave(connection);
   return is_wanted ? link : NULL;
@@ -311,6 +313,8 @@ static struct link *open_link(struct py_connection *connection, enum link_state 
 
 struct link *link_open_for_loop(struct py_connection *connection)
 {
+  if (connection->has_directory) /* the peer of the last failure need not be that of the next link */
+    connection->retry_at = 0;
   return may_open(connection) ? open_link(connection, LINK_FOR_LOOP) : NULL;
 }
 

@@ -63,7 +63,10 @@ static PyObject *value_of_sent(const struct sent *sent, enum jp_client_status st
                                struct jp_answer *answer)
 {
   struct jp_client_error error = {.status = status};
-  snprintf(error.text, sizeof error.text, "%s", jp_client_status_text(status));
+  bool was_sent = sent->connection->has_directory &&
+                  (status == JP_CLIENT_CLOSED || status == JP_CLIENT_PROTOCOL || status == JP_CLIENT_TIMEOUT);
+  snprintf(error.text, sizeof error.text, "%s%s", jp_client_status_text(status),
+           was_sent ? "; the request was sent, and may have run" : "");
   if (status != JP_CLIENT_OK)
     return raise_failure(sent->connection, status, answer, &error);
   if (!outs_write(sent->outs, 0, answer))

@@ -10,10 +10,20 @@ static PyObject *version(PyObject *module, PyObject *ignored)
   return PyUnicode_FromString(JPEER_VERSION);
 }
 
-static PyMethodDef functions[] = {{"version", version, METH_NOARGS, PyDoc_STR("The version of the package.")},
-                                  {"_close_all", connection_close_all, METH_NOARGS,
-                                   PyDoc_STR("Closes every connection; for the interpreter's end.")},
-                                  {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {
+    {"version", version, METH_NOARGS, PyDoc_STR("The version of the package.")},
+    {"_close_all", connection_close_all, METH_NOARGS,
+     PyDoc_STR("Closes every connection; for the interpreter's end.")},
+    {"directory_peers", directory_peers, METH_VARARGS,
+     PyDoc_STR("The peers of a directory, and which entries cannot be read.")},
+    {"await_peer", directory_await_peer, METH_VARARGS, PyDoc_STR("Waits until a directory has a peer.")},
+    {"arrow_stream", arrow_stream, METH_VARARGS, NULL},
+    {"arrow_open", arrow_open, METH_VARARGS, NULL},
+    {"arrow_read", arrow_read, METH_VARARGS, NULL},
+    {"append_bits", arrow_append_bits, METH_VARARGS, NULL},
+    {"append_offsets", arrow_append_offsets, METH_VARARGS, NULL},
+    {"check_offsets", arrow_check_offsets, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "jpeer._native",
                                         .m_doc = "Connections and objects of libjpeer-client.", .m_size = -1,
@@ -27,6 +37,15 @@ static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base, Py
   *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, bases);
   Py_XDECREF(bases);
   return *type != NULL && PyModule_AddType(module, *type) == 0;
+}
+
+static bool add_not_sent(PyObject *module)
+{
+  types.not_sent = PyErr_NewExceptionWithDoc(
+      "jpeer.NotSent",
+      "The request was not sent, and has not run: there was no connection, or it ended before.",
+      PyExc_ConnectionError, NULL);
+  return types.not_sent != NULL && PyModule_AddObjectRef(module, "NotSent", types.not_sent) == 0;
 }
 
 static bool add_protocol_error(PyObject *module)
@@ -81,7 +100,7 @@ PyMODINIT_FUNC PyInit__native(void)
               add_type(module, &constructor_spec, NULL, &types.constructor) &&
               add_type(module, &field_spec, NULL, &types.field) &&
               add_type(module, &callback_spec, NULL, &types.callback) && add_protocol_error(module) &&
-              add_hooks(module) && close_at_exit(module);
+              add_not_sent(module) && add_hooks(module) && close_at_exit(module);
   if (good)
     return module;
   Py_DECREF(module);

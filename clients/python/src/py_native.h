@@ -39,6 +39,7 @@ struct native_types {
   PyTypeObject *field;
   PyTypeObject *callback;
   PyObject *protocol_error; /* jpeer.ProtocolError */
+  PyObject *not_sent;       /* jpeer.NotSent */
 };
 extern struct native_types types;
 
@@ -82,12 +83,14 @@ struct py_connection {
   size_t users;            /* threads inside the clients */
   /* How links are opened. peer_id is set when the session gets a name. */
   struct jp_client_config config;
-  PyObject *config_texts;   /* a list that holds the texts of `config`; NULL: none */
-  const char **headers;     /* of `config` */
-  PyObject *token_function; /* NULL: none */
+  struct jp_directory_config directory; /* of `config` */
+  PyObject *config_texts;               /* a list that holds the texts of `config`; NULL: none */
+  const char **headers;                 /* of `config` */
+  PyObject *token_function;             /* NULL: none */
   char peer_id[PEER_ID_SIZE];
   char process_name[PROCESS_NAME_SIZE]; /* names the process to the peer: links share their callbacks */
   pid_t process;                        /* the process that opened it */
+  bool has_directory;                   /* its URL is dir: */
   bool pins;                            /* each thread's link has a Java thread of its own */
   time_t retry_at;                      /* after a failure, no link is opened before this time */
   int callbacks_fd; /* an epoll set of the links that have given callbacks; -1: no link has */
@@ -123,6 +126,16 @@ PyObject *connection_close(PyObject *self, PyObject *ignored);
 PyObject *connection_stop(PyObject *self, PyObject *timeout);
 /* Converts to milliseconds, rounded up. False: a ValueError. */
 bool connection_read_seconds(double seconds, int *milliseconds);
+/* A text of a configuration, which the list `texts` holds. NULL: absent (None), or an exception. */
+const char *config_keep_text(PyObject *texts, PyObject *value, const char *what);
+
+/* ---- py_directory.c ---- */
+
+/* Reads the settings of a directory, a dict; `texts` is a list that holds them. False: an exception. */
+bool directory_read_settings(PyObject *settings, PyObject *texts, struct jp_directory_config *config);
+/* Functions of the module. */
+PyObject *directory_peers(PyObject *module, PyObject *args);
+PyObject *directory_await_peer(PyObject *module, PyObject *args);
 
 /* Call when a wait of this thread has ended. Sets the exception if a signal's handler interrupted an inner
  * wait. */
@@ -390,12 +403,23 @@ PyObject *from_java_page(struct py_connection *connection, struct jp_answer *ans
 /* jpeer.columns: (rows, done, handle or None, columns). A column is a dict of its members; texts in base64 are
  * bytearrays, and a list of objects has their Python values. */
 PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
+/* jpeer.rows: the update counts as a bytearray of int32, or None. */
+PyObject *from_java_counts(struct jp_answer *answer);
 /* True: converting a result or page needs a request to the peer, because a class is not known, or because
  * Python reads its objects. Only the first element of a page is checked. */
 bool from_java_needs_peer(struct py_connection *connection, enum jp_operation operation,
                           const struct jp_answer *answer);
 /* Converts any JSON. */
 PyObject *from_json(struct jp_json json);
+
+/* ---- py_arrow.c: functions of the module (_native.pyi describes them) ---- */
+
+PyObject *arrow_stream(PyObject *module, PyObject *args);
+PyObject *arrow_open(PyObject *module, PyObject *args);
+PyObject *arrow_read(PyObject *module, PyObject *args);
+PyObject *arrow_append_bits(PyObject *module, PyObject *args);
+PyObject *arrow_append_offsets(PyObject *module, PyObject *args);
+PyObject *arrow_check_offsets(PyObject *module, PyObject *args);
 
 /* ---- py_errors.c ---- */
 

@@ -416,6 +416,34 @@ static PyObject *operation_columns(PyObject *self, PyObject *args)
   return page;
 }
 
+/* columns: a tuple of dicts, the members of jpeer.rows; type: what a row becomes, or None. */
+static PyObject *operation_rows(PyObject *self, PyObject *args)
+{
+  struct py_connection *connection = (struct py_connection *)self;
+  PyObject *instance;
+  PyObject *columns;
+  long long rows;
+  long long first;
+  const char *type;
+  if (!PyArg_ParseTuple(args, "OLLO!z:rows", &instance, &rows, &first, &PyTuple_Type, &columns, &type))
+    return NULL;
+  struct argument_builder builder;
+  builder_init(&builder, connection);
+  struct jp_answer *answer = NULL;
+  struct jp_request request = {
+      .operation = JP_ROWS, .options = &fetch_options, .max = rows, .from = first, .type = type};
+  if (to_java_receiver(&builder, instance, "java.lang.Object", &request.instance)) {
+    request.args = to_java_all(&builder, columns, 0, &request.arg_count);
+    answer = request.args == NULL ? NULL : request_call(connection, &builder, &request);
+  }
+  if (answer == NULL && !PyErr_Occurred())
+    PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented for rows");
+  PyObject *counts = answer == NULL ? NULL : from_java_counts(answer);
+  jp_answer_free(answer);
+  builder_fini(&builder);
+  return counts;
+}
+
 /* Gets the peer's limits. From then on all links use them. */
 static PyObject *learn_limits(PyObject *self, PyObject *ignored)
 {
@@ -434,8 +462,8 @@ static PyObject *learn_limits(PyObject *self, PyObject *ignored)
   connection_leave(connection);
   if (PyErr_Occurred())
     return NULL;
-  if (status != JP_CLIENT_OK &&
-      status != JP_CLIENT_UNSUPPORTED) /* a peer that does not report its limits checks them itself */
+  /* A peer that does not report its limits checks them itself. */
+  if (status != JP_CLIENT_OK && (status != JP_CLIENT_UNSUPPORTED || limits.message_max != 0))
     return raise_failure(connection, status, NULL, &error);
   if (status == JP_CLIENT_OK) {
     connection->limits = limits;
@@ -748,6 +776,7 @@ PyMethodDef connection_methods[] = {
     {"put", operation_put, METH_VARARGS, NULL},
     {"control", operation_control, METH_VARARGS, NULL},
     {"columns", operation_columns, METH_VARARGS, NULL},
+    {"rows", operation_rows, METH_VARARGS, NULL},
     {"fetch", WITH_KEYWORDS(operation_fetch), METH_VARARGS | METH_KEYWORDS, NULL},
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
     {"list_names", operation_list_names, METH_VARARGS, NULL},

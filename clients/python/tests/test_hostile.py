@@ -2,6 +2,7 @@
 
 import copy
 import decimal
+import json
 import random
 import subprocess
 import sys
@@ -202,6 +203,51 @@ class Descriptions(Hostile):
     def test_a_class_may_have_many_members(self):
         java = self.connect_to(value_of("int", "5"), methods=[self.method(f"m{each}") for each in range(100_000)])
         self.assertEqual(java.Evil.m99999(), 5)
+
+
+def session_of(version, **more):
+    """The answer to control session, as an object."""
+    return json.dumps({"epoch": "42fdda62c61b08da", "client": 1, "message_max": 10**6, "values_max": 10**6, "version": version,
+                       "capabilities": ["callbacks"], **more})
+
+
+class OtherVersions(unittest.TestCase):
+    """A peer of another version than this package."""
+
+    def connect(self, session, refusal=None, code=-32602):
+        def reply(request):
+            if (request.get("params") or {}).get("method") == "session":
+                return result(request, value_of("java.lang.String", session))
+            if request["method"] != "control" and refusal:
+                return {"jsonrpc": "2.0", "id": request["id"],
+                        "error": {"code": code, "message": "Invalid", "data": {"message": refusal, "stack_trace": [], "cause": None}}}
+            return usual(request)
+
+        peer = self.enterContext(HostilePeer(lambda asked, _: [reply(each) for each in asked] if isinstance(asked, list) else reply(asked)))
+        return self.enterContext(jpeer.connect(peer.url, timeout=SECONDS))
+
+    def test_an_older_peer_is_named_with_what_it_lacks(self):
+        for refusal, code, lack in (("Unknown option: types", -32602, "types"), ("Invalid method: jpeer.describe", -32600, "describe"),
+                                    ("Invalid meta service: list_names", -32601, "list_names")):
+            with self.subTest(refusal=refusal):
+                java = self.connect(session_of("0.8.1"), refusal, code)
+                with self.assertRaises(jpeer.TooOld) as caught:
+                    java.type("java.util.ArrayList")
+                self.assertEqual(str(caught.exception), f"the peer 0.8.1 has no {lack}; upgrade it")
+                self.assertEqual((caught.exception.code, caught.exception.data["message"]), (code, refusal))
+
+    def test_other_refusals_remain_what_they_are(self):
+        java = self.connect(session_of("0.8.1"), "Unknown option: types2")
+        with self.assertRaises(jpeer.BadArgument) as caught:
+            java.type("java.util.ArrayList")
+        self.assertEqual(str(caught.exception), "Unknown option: types2")
+
+    def test_a_later_peer_with_the_same_protocol_serves(self):
+        self.connect(session_of("9.9.9", protocol=1, capabilities=["callbacks", "later"], later={"a": [1]}))
+
+    def test_a_later_peer_that_no_longer_serves_says_so(self):
+        with self.assertRaisesRegex(Exception, "the peer 9.9.9 speaks version 2 of the protocol, and this client version 1; upgrade the client"):
+            self.connect(session_of("9.9.9", protocol=2))
 
 
 class Stack(unittest.TestCase):

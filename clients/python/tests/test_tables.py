@@ -1,13 +1,19 @@
 """java.table: rows of Java as columns, and what other libraries make of them."""
 
+import collections
 import datetime
 import decimal
+import itertools
 import subprocess
+import sys
 import unittest
+import unittest.mock
+import uuid
 
 import jpeer
+from jpeer.rows import send_rows
 from jpeer.tables import Chunk
-from support import FIXTURES, ROOT, launch, run_threads
+from support import FIXTURES, ROOT, AioCase, launch, run_threads
 
 H2 = "com.h2database:h2:2.3.232"
 
@@ -98,6 +104,13 @@ class Rows(unittest.TestCase):
 
         run_threads(act, [True, False])
 
+    def test_batches(self):
+        table = java.table(tables.people(50), columns=["age", "address.city"])
+        self.assertEqual([len(part) for part in table.batches(20)], [16, 16, 16, 2])
+        self.assertEqual([row for part in table.batches(20) for row in part], list(table))
+        parts = java.table_batches(tables.stream(70_000), columns=["age"], rows=30_000)
+        self.assertEqual([(len(part), next(iter(part))) for part in parts], [(30_000, (0,)), (30_000, (30_000,)), (10_000, (60_000,))])
+
     def test_threads_share_an_iterator_by_turns_or_are_refused(self):
         rows = tables.stream(100_000)
         java.table(rows, columns=["age"], rows=1)
@@ -115,12 +128,116 @@ class Rows(unittest.TestCase):
         self.assertEqual(sorted(age for part in taken for age in part), list(range(1, 100_000)))
 
 
+class Back(unittest.TestCase):
+    """java.rows: from Python to Java."""
+
+    def shown(self, source, **given):
+        return tables.show(java.rows(source, **given))
+
+    def test_values_have_the_java_types_of_their_columns(self):
+        utc, moment = datetime.UTC, datetime.datetime(2024, 2, 29, 12, 30, 0, 1)
+        row = (1, 3_000_000_000, 0.5, True, "a€", b"\1", decimal.Decimal("-1.50"), datetime.date(1969, 12, 31), datetime.time(0, 0, 1),
+               moment, moment.replace(tzinfo=utc), uuid.UUID(int=5), 2**70)
+        self.assertEqual(self.shown([row, (None,) * 13]),
+                         "[1, 3000000000, 0.5, true, a€, [1], -1.50, 1969-12-31, 00:00:01, 2024-02-29T12:30:00.000001, 2024-02-29T12:30:00.000001Z,"
+                         " 00000000-0000-0000-0000-000000000005, 1180591620717411303424];[" + ", ".join(["null"] * 13) + "];")
+        batch = tables.Batch(None, 0)
+        self.assertEqual(send_rows(java, batch.statement(), [row, (None,) * 13]), [1, 2])
+        self.assertIn("setObject 11 2024-02-29T12:30:00.000001Z:OffsetDateTime, setObject 12 00000000-0000-0000-0000-000000000005:UUID", str(batch.log))
+        self.assertIn("setNull 11 2014, setNull 12 0, setNull 13 0, addBatch, executeBatch]", str(batch.log))
+
+    def test_columns_of_several_types(self):
+        self.assertEqual(self.shown([(1, 1), (0.5, "x"), (2, None)]), "[1.0, 1];[0.5, x];[2.0, null];")
+        self.assertEqual(self.shown([(2**53 + 1,), (0.5,)]), "[9007199254740993];[0.5];")
+        self.assertEqual(self.shown([("a\ud800",), ("b",)]), "[a\ud800];[b];")
+        self.assertEqual(self.shown([(datetime.datetime(9999, 1, 1),), (java.java.time.LocalDateTime.of(2024, 1, 1, 0, 0, 0, 7),)]),
+                         "[9999-01-01T00:00];[2024-01-01T00:00:00.000000007];")
+
+    def test_elements_may_be_lists_or_maps(self):
+        Row = collections.namedtuple("Row", "n t")
+        self.assertEqual(self.shown([Row(1, "a")], of="java.util.Map"), "{n=1, t=a};")
+        self.assertEqual(self.shown([[1, "a"]], of="java.util.List", target="java.util.LinkedList"), "[1, a];")
+        self.assertEqual(self.shown([[], []]), "[];[];")
+
+    def test_a_table_goes_back(self):
+        table = java.table(tables.every())
+        self.assertEqual(list(java.table(java.rows(table)))[:2], list(table)[:2])
+        many = java.table(tables.people(100_000), columns=["name", "age"])
+        self.assertEqual(list(java.table(java.rows(many))), list(many))
+
+    def test_rows_and_values_beyond_one_message(self):
+        def rows():
+            for i in range(3000):
+                yield i, "x" * (20_000_000 if i == 2000 else 1000), i % 2 == 0, None if i % 3 else b"b" * 10_000
+
+        sent = java.rows(rows())
+        self.assertEqual([(n, len(t), flag, b and len(b)) for n, t, flag, b in java.table(sent)],
+                         [(n, len(t), flag, b and len(b)) for n, t, flag, b in rows()])
+
+    def test_an_endless_iterable_is_sent_until_java_refuses(self):
+        with self.assertRaisesRegex(jpeer.JavaException, r"row 70000 \(.* rows were added\): full") as raised:
+            java.rows(((i,) for i in itertools.count()), tables.fullAt(70_000))
+        self.assertRegex(raised.exception.__notes__[0], r"the first \d+ rows were sent before")
+
+    def test_errors_name_the_row(self):
+        statement = tables.Batch("setString", 1).statement()
+        with self.assertRaisesRegex(java.java.sql.SQLException, "row 1, column 1: setString fails"):
+            send_rows(java, statement, [(1, "a"), (2, "b")])
+        with self.assertRaises(java.java.sql.BatchUpdateException) as raised:
+            send_rows(java, tables.Batch("executeBatch", 0).statement(), [(1,)])
+        self.assertEqual(list(raised.exception.getUpdateCounts()), [1, -3, -2, -3])
+        for bad, message in (([(1,), (1, 2)], "row 1 has 2 values, and the first has 1"), ([(1,), 2], "row 1 is no tuple or list of values, but int"),
+                             (["ab"], "row 0 is no tuple or list of values, but str"), ([(decimal.Decimal("NaN"),)], "row 0, column 0: 'NaN' is no decimal")):
+            with self.subTest(bad=bad), self.assertRaisesRegex((TypeError, ValueError, jpeer.PeerError), message):
+                java.rows(bad)
+        with self.assertRaisesRegex(jpeer.PeerError, "is no PreparedStatement and no Collection"):
+            java.rows([(1,)], java.java.lang.Object())
+
+    def test_another_thread_closes_the_statement(self):
+        batch = tables.Batch(None, 0)
+        statement = batch.statement()
+
+        def act(is_sender):
+            if is_sender:
+                with self.assertRaisesRegex(java.java.sql.SQLException, "closed"):
+                    send_rows(java, statement, ((i,) for i in itertools.count()))
+            else:
+                batch.close()
+
+        run_threads(act, [True, False])
+
+
+class Stream:
+    def __init__(self, table):
+        self.__arrow_c_stream__ = table.__arrow_c_stream__
+
+
+class Loop(AioCase):
+    """jpeer.aio."""
+
+    async def test_tables_batches_and_rows(self):
+        table = await self.java.table(await self.java.fixtures.Tables.people(3))
+        self.assertEqual(list(table["age"]), [0, 1, 2])
+        self.assertEqual(await table["address"][1].city(), "c1")
+        stream = await self.java.fixtures.Tables.stream(50_000)
+        parts = [len(part) async for part in self.java.table_batches(stream, ["age"], rows=20_000)]
+        self.assertEqual(parts, [20_000, 20_000, 10_000])
+        made = await self.java.rows([(1, "a")], of="java.util.List")
+        self.assertEqual(await made.toString(), "[[1, a]]")
+        self.assertEqual(await (await self.java.rows(table, made)).size(), 4)
+        async for part in self.java.table_batches(await self.java.fixtures.Tables.stream(50_000), ["age"], rows=10):
+            break
+        self.assertEqual(len(part), 10)
+
+
 class Malformed(unittest.TestCase):
     def test_a_column_that_does_not_have_its_rows_is_refused(self):
         good = {"name": "a", "type": "int", "nullable": True, "data": bytearray(8)}
         self.assertEqual(Chunk(good, 2).values(), [0, 0])
         for bad in ({"type": "complex"}, {"data": bytearray(7)}, {"data": [1, 2]}, {"data": None}, {"valid": bytearray(2)}, {"type": "string"},
-                    {"type": "string", "offsets": bytearray(8)}, {"type": "string", "offsets": bytearray(b"\0\0\0\0\0\0\0\0\1\0\0\0")},
+                    {"type": "string", "offsets": bytearray(8)},
+                    {"type": "string", "offsets": bytearray(b"\0\0\0\0\2\0\0\0\1\0\0\0"), "data": bytearray(1)},
+                    {"type": "string", "offsets": bytearray(b"\0\0\0\0\1\0\0\0\2\0\0\0"), "data": bytearray("é".encode())}, {"type": "string", "offsets": bytearray(b"\0\0\0\0\0\0\0\0\1\0\0\0")},
                     {"type": "timestamp", "data": bytearray(16)}, {"type": "decimal", "scale": 39, "data": bytearray(32)},
                     {"type": "object", "data": [1]}):
             with self.subTest(bad=bad), self.assertRaisesRegex(jpeer.ProtocolError, "malformed"):
@@ -158,12 +275,68 @@ class Libraries(unittest.TestCase):
         self.assertTrue(pandas.isna(frame["C3"][2]))
         self.assertEqual(len(java.table(tables.people(0)).to_pandas()), 0)
 
-    def test_polars_and_duckdb_read_the_stream(self):
-        polars, duckdb, _ = need("polars", "duckdb", "pyarrow")
+    def test_the_arrow_stream_has_every_type_and_page(self):
+        """Without any library: a Table is written as a stream, and read again from it."""
+        def copy(table):
+            return list(java.table(java.rows(Stream(table))))
+
+        names = ["b", "s", "i", "l", "f", "d", "c", "z", "date", "time", "timestamp", "instant", "decimal", "string", "binary"]
+        every = java.table(tables.every(), columns=names)
+        self.assertEqual(copy(every), list(every))
+        self.assertEqual(copy(java.table(tables.decimals())), [("1.5",), ("1" + "0" * 999,), (None,), ("1",)])
+        self.assertEqual(copy(java.table(tables.growing(), rows=6)), [(None,), (1.0,), (2.0,), (3e9,), (0.5,), (7.0,)])
+        people = java.table(tables.people(70_000), columns=["age", "address.city"])
+        self.assertEqual(copy(people), list(people))
+        self.assertEqual(copy(java.table(tables.people(0), columns=["age"])), [])
+        with unittest.mock.patch.dict(sys.modules, {"pyarrow": None}):
+            with self.assertRaisesRegex(TypeError, "column '0': Arrow has no type for its values: int, str"):
+                java.table(tables.growing()).__arrow_c_stream__()
+
+    def test_polars_and_duckdb_read_the_stream_without_pyarrow(self):
+        polars, duckdb = need("polars", "duckdb")
         people = java.table(tables.people(70_000), columns=["name", "age"])
-        self.assertEqual(polars.DataFrame(people)["age"].to_list(), list(range(70_000)))
-        self.assertEqual(duckdb.sql("select count(*), max(name), sum(age) from people").fetchall(),
-                         [(70_000, "n9999", sum(range(70_000)))])
+        with unittest.mock.patch.dict(sys.modules, {"pyarrow": None}):
+            self.assertEqual(polars.DataFrame(people)["age"].to_list(), list(range(70_000)))
+            self.assertEqual(duckdb.sql("select count(*), max(name), sum(age) from people").fetchall(),
+                             [(70_000, "n9999", sum(range(70_000)))])
+
+    def test_frames_of_polars_go_to_java(self):
+        polars, = need("polars")
+        frame = polars.DataFrame({
+            "u": polars.Series([1, None, 2**63], dtype=polars.UInt64), "s": ["x", None, "a text of more than 12 bytes"],
+            "c": polars.Series(["p", "q", "p"], dtype=polars.Categorical), "z": [True, None, False], "d": [datetime.date(1960, 1, 1)] * 3,
+            "t": polars.Series([datetime.datetime(2024, 1, 1)] * 3).dt.replace_time_zone("Europe/Berlin"), "n": [None] * 3,
+            "decimal": polars.Series(["1.50", "2.25", None]).cast(polars.Decimal(10, 2)), "b": [b"1", None, b""]})
+        self.assertEqual(tables.show(java.rows(frame[1:])),
+                         "[null, null, q, null, 1960-01-01, 2023-12-31T23:00:00Z, null, 2.25, null];"
+                         "[9223372036854775808, a text of more than 12 bytes, p, false, 1960-01-01, 2023-12-31T23:00:00Z, null, null, []];")
+        many = polars.DataFrame({"0": range(100_000), "1": [f"text {i}" for i in range(100_000)]})
+        self.assertTrue(polars.DataFrame(java.table(java.rows(many))).equals(many))
+        with self.assertRaisesRegex(TypeError, r"column 'l': Arrow's type '\+L' has no Java type"):
+            java.rows(polars.DataFrame({"l": [[1], [2]]}))
+
+    def test_frames_of_pandas_and_arrays_go_to_java(self):
+        pandas, numpy = need("pandas", "numpy")
+        frame = pandas.DataFrame({
+            "I": pandas.array([1, None], dtype="Int64"), "f": [0.5, numpy.nan], "s": ["a", None], "B": pandas.array([True, None], dtype="boolean"),
+            "t": pandas.to_datetime(["2024-01-01", None]), "tz": pandas.to_datetime(["2024-01-01 00:00:00+01:00"] * 2),
+            "c": pandas.Categorical(["x", None]), "o": [decimal.Decimal("1.5"), None], "u": numpy.array([1, 2**63], dtype="u8")}, index=[5, 6])
+        for modules in ({}, {"pyarrow": None}):
+            with self.subTest(modules), unittest.mock.patch.dict(sys.modules, modules):
+                self.assertEqual(tables.show(java.rows(frame)), "[1, 0.5, a, true, 2024-01-01T00:00, 2023-12-31T23:00:00Z, x, 1.5, 1];"
+                                 "[null, null, null, null, null, 2023-12-31T23:00:00Z, null, null, 9223372036854775808];")
+        self.assertEqual(tables.show(java.rows(numpy.arange(4).reshape(2, 2).T)), "[0, 2];[1, 3];")
+        self.assertEqual(tables.show(java.rows(numpy.array([[1.5, numpy.nan]]))), "[1.5, NaN];")
+
+    def test_a_data_frame_shares_memory_and_no_changes(self):
+        need("pandas")
+        table = java.table(tables.results(4, 3, 0, None))
+        frame = table.to_pandas()
+        frame.loc[0, "C1"] = 99
+        self.assertEqual((table.to_pandas().loc[0, "C1"], next(iter(table))[0], frame.loc[0, "C1"]), (11, 11, 99))
+        del table
+        frame.loc[1, "C1"] = 98
+        self.assertEqual(frame["C1"].tolist()[:2], [99, 98])
 
     def test_a_missing_library_is_named(self):
         try:

@@ -1,6 +1,7 @@
 #include "client/messages/answer_json.h"
 
 #include "base/array.h"
+#include "base/capabilities.h"
 #include "base/number.h"
 #include "json/reader.h"
 
@@ -354,6 +355,8 @@ static enum jp_client_status fill_error(struct jp_answer *answer, struct json_va
     good = keep_json(answer, members.value[2]);
   if (good && members.has[2] && members.value[2].kind == JSON_KIND_OBJECT)
     good = keep_throwables(answer, members.value[2]) && keep_error_refs(answer, members.value[2], refs);
+  if (good && answer->throwable->type == NULL && answer->throwable->message != NULL)
+    answer->lacking = capability_find_lacking(text_of(answer->throwable->message)).data;
   return good ? JP_CLIENT_OK : answer_fail_memory(error);
 }
 
@@ -365,6 +368,7 @@ enum answer_form answer_form_of(const struct jp_request *request)
   case JP_FETCH:
   case JP_ASSEMBLE:
   case JP_COLUMNS:
+  case JP_ROWS:
     return ANSWER_PLAIN;
   case JP_DESCRIBE:
     return ANSWER_DOCUMENT;

@@ -40,6 +40,8 @@ void answer_clear(struct jp_answer *answer)
   answer->callback_id = 0;
   answer->code = 0;
   answer->message = NULL;
+  answer->lacking = NULL;
+  answer->lack = NULL;
   answer->throwable = NULL;
 }
 
@@ -271,6 +273,11 @@ const char *jp_answer_error_message(const struct jp_answer *answer)
 {
   const char *message = answer_or_none(answer)->message;
   return message == NULL ? "" : message;
+}
+
+const char *jp_answer_lack(const struct jp_answer *answer)
+{
+  return answer_or_none(answer)->lack;
 }
 
 const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer)

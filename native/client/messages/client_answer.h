@@ -37,6 +37,9 @@ struct jp_answer {
   size_t next_inner_ref; /* where jp_answer_take_ref starts to search: after the last ref that it returned */
   int code;              /* of an error */
   const char *message;
+  /* what the peer lacks, as capability_find_lacking finds it; static; NULL: the answer is no such error */
+  const char *lacking;
+  const char *lack; /* the same as a sentence, in `arena`; NULL: not such an error, or no memory */
   const struct jp_throwable *throwable; /* in `arena` */
   struct buffer bytes;
   struct arena arena;

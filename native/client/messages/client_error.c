@@ -70,6 +70,7 @@ const char *jp_client_status_text(enum jp_client_status status)
       [JP_CLIENT_TOO_LONG] = "the request is longer than the peer accepts",
       [JP_CLIENT_NO_TOKEN] = "there is no token that may be sent",
       [JP_CLIENT_STALE] = "an object of a peer that has ended",
+      [JP_CLIENT_UNSENT] = "the request was not sent",
   };
   return (size_t)status < sizeof texts / sizeof texts[0] ? texts[status] : "unknown status";
 }

@@ -147,6 +147,21 @@ enum jp_client_status json_config_read(const char *text, const struct json_confi
 
 /* ---- the configuration of a client ---- */
 
+#define DIRECTORY_PLACE(member) offsetof(struct jp_directory_config, member)
+
+static const struct json_config DIRECTORY_JSON_CONFIG = {
+    .size = sizeof(struct jp_directory_config),
+    .members =
+        (const struct json_config_member[]){
+            {"name_space", JSON_CONFIG_TEXT, DIRECTORY_PLACE(name_space), NULL},
+            {"ca_file", JSON_CONFIG_TEXT, DIRECTORY_PLACE(ca_file), NULL},
+            {"cert_file", JSON_CONFIG_TEXT, DIRECTORY_PLACE(cert_file), NULL},
+            {"key_file", JSON_CONFIG_TEXT, DIRECTORY_PLACE(key_file), NULL},
+            {"user_file", JSON_CONFIG_TEXT, DIRECTORY_PLACE(user_file), NULL},
+            {"timeout_ms", JSON_CONFIG_INT, DIRECTORY_PLACE(timeout_ms), NULL},
+        },
+    .member_count = 6};
+
 #define PLACE(member) offsetof(struct jp_client_config, member)
 
 const struct json_config CLIENT_JSON_CONFIG = {
@@ -167,5 +182,6 @@ const struct json_config CLIENT_JSON_CONFIG = {
             {"token_file", JSON_CONFIG_TEXT, PLACE(token_file), NULL},
             {"headers", JSON_CONFIG_TEXTS, PLACE(headers), NULL},
             {"server_key", JSON_CONFIG_TEXT, PLACE(server_key), NULL},
+            {"directory", JSON_CONFIG_CONFIG, PLACE(directory), &DIRECTORY_JSON_CONFIG},
         },
-    .member_count = 14};
+    .member_count = 15};

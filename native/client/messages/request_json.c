@@ -219,6 +219,46 @@ static void write_columns(struct argument_writer *writer, const struct jp_reques
   argument_write_raw(writer, request->params, "columns");
 }
 
+/* Each argument is a column: a map, whose entries are its members. */
+static void write_rows(struct argument_writer *writer, const struct jp_request *request,
+                       struct open_object *members)
+{
+  write_subject(writer, request, members);
+  begin_member(members, MEMBER("rows"));
+  json_write_integer(writer->out, request->max);
+  if (request->from != 0) {
+    begin_member(members, MEMBER("from"));
+    json_write_integer(writer->out, request->from);
+  }
+  if (request->type != NULL) {
+    begin_member(members, MEMBER("type"));
+    argument_write_name(writer, request->type, "the class of a row");
+  }
+  begin_member(members, MEMBER("columns"));
+  buffer_append_char(writer->out, '[');
+  for (size_t i = 0; i < request->arg_count && writer->status == JP_CLIENT_OK; i++) {
+    const struct jp_argument *column = &request->args[i];
+    if (column->kind != JP_ARGUMENT_MAP) {
+      writer->status =
+          client_fail(writer->error, JP_CLIENT_INVALID, "column %zu is no map of its members", i);
+      return;
+    }
+    buffer_append_text(writer->out, i > 0 ? TEXT(",{") : TEXT("{"));
+    for (size_t j = 0; j < column->as.map.count && writer->status == JP_CLIENT_OK; j++) {
+      const struct jp_entry *entry = &column->as.map.entries[j];
+      if (j > 0)
+        buffer_append_char(writer->out, ',');
+      argument_write_text(writer, entry->key);
+      buffer_append_char(writer->out, ':');
+      argument_write_value(writer, &entry->value);
+    }
+    buffer_append_char(writer->out, '}');
+    if (writer->status != JP_CLIENT_OK)
+      client_error_prefix(writer->error, "column %zu: ", i);
+  }
+  buffer_append_char(writer->out, ']');
+}
+
 /* Writes the piece's members, and the ref of the object that the piece continues. */
 static void write_assemble(struct argument_writer *writer, const struct jp_request *request,
                            struct open_object *members)
@@ -259,6 +299,7 @@ static const struct {
     [JP_DESCRIBE] = {TEXT("jpeer.describe"), write_describe},
     [JP_ASSEMBLE] = {TEXT("jpeer.assemble"), write_assemble},
     [JP_COLUMNS] = {TEXT("jpeer.columns"), write_columns},
+    [JP_ROWS] = {TEXT("jpeer.rows"), write_rows},
 };
 
 static void write_params(struct argument_writer *writer, const struct jp_request *request,
@@ -420,7 +461,7 @@ enum jp_client_status message_write_json(const struct jp_request *request, const
     return client_fail(error, JP_CLIENT_INVALID, "the arguments are missing");
   if (request->options != NULL && request->options->size < sizeof(struct jp_options))
     return client_fail(error, JP_CLIENT_INVALID, "options: size is not sizeof(struct jp_options)");
-  if ((size_t)request->operation > JP_COLUMNS)
+  if ((size_t)request->operation > JP_ROWS)
     return client_fail(error, JP_CLIENT_INVALID, "there is no operation %d", (int)request->operation);
   write_head(out, how->id, how->peer_id, &message);
   if (request->operation == JP_METHOD)
@@ -526,7 +567,7 @@ enum jp_client_status request_text_read(struct text text, struct request_text *r
                                         struct jp_client_error *error)
 {
   static const struct text names[] = {TEXT("method"), TEXT("params"), TEXT("options"), TEXT("epoch")};
-  static const struct text option_names[] = {TEXT("within"), TEXT("elements")};
+  static const struct text option_names[] = {TEXT("within"), TEXT("elements"), TEXT("idempotent")};
   const struct json_limits limits = {.max_depth = DEPTH_MAX};
   struct json_fault fault;
   struct json_members members;
@@ -550,9 +591,10 @@ enum jp_client_status request_text_read(struct text text, struct request_text *r
     return client_fail(error, JP_CLIENT_INVALID, "the request's options are no object");
   if (members.has[OPTIONS] && json_count(members.value[OPTIONS]) > 0) {
     request->options = members.value[OPTIONS].span;
-    json_members_collect(members.value[OPTIONS], option_names, 2, &options);
+    json_members_collect(members.value[OPTIONS], option_names, 3, &options);
   }
   request->has_within = options.has[0];
+  request->is_idempotent = options.has[2] && options.value[2].kind == JSON_KIND_TRUE;
   request->form = form_of(members.value[METHOD], options.has[1] && options.value[1].kind == JSON_KIND_TRUE);
   return JP_CLIENT_OK;
 }

@@ -60,8 +60,9 @@ struct request_text {
   struct text method; /* a JSON string */
   struct text params;
   struct text options;
-  struct text epoch; /* of the refs, as JSON */
-  bool has_within;   /* the options contain `within` */
+  struct text epoch;  /* of the refs, as JSON */
+  bool has_within;    /* the options contain `within` */
+  bool is_idempotent; /* the option is true */
   bool may_name_refs;
   enum answer_form form;
 };

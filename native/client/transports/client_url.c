@@ -9,10 +9,11 @@
 
 /* The form of a URL after the scheme's colon. */
 enum url_form {
-  URL_HOST_AND_PORT, /* //HOST:PORT */
-  URL_REQUEST,       /* //HOST:PORT[/PATH] */
-  URL_SOCKET,        /* PATH */
-  URL_SLASHED_SOCKET /* //PATH */
+  URL_HOST_AND_PORT,  /* //HOST:PORT */
+  URL_REQUEST,        /* //HOST:PORT[/PATH] */
+  URL_SOCKET,         /* PATH */
+  URL_SLASHED_SOCKET, /* //PATH */
+  URL_DIRECTORY       /* //HOST:PORT[,HOST:PORT]/NAME or .../service/NAME */
 };
 
 #ifdef JPEER_CLIENT_ZEROMQ
@@ -36,9 +37,10 @@ static const struct {
     {TEXT("shm"), URL_SOCKET, &transport_shm, TEXT_ABSENT},
     {TEXT("tcp"), URL_HOST_AND_PORT, ZEROMQ, TEXT_ABSENT},
     {TEXT("ipc"), URL_SLASHED_SOCKET, ZEROMQ, TEXT_ABSENT},
+    {TEXT("dir"), URL_DIRECTORY, &transport_websocket, TEXT_ABSENT},
 };
 
-#define SCHEME_NAMES "ws:, wss:, ws+unix:, http:, https:, http+unix:, shm:, tcp: and ipc:"
+#define SCHEME_NAMES "ws:, wss:, ws+unix:, http:, https:, http+unix:, shm:, tcp:, ipc: and dir:"
 
 static enum jp_client_status refuse_url(const struct client_url *parts, const char *why,
                                         struct jp_client_error *error)
@@ -199,6 +201,34 @@ static enum jp_client_status parse_socket(struct text path, struct client_url *p
   return JP_CLIENT_OK;
 }
 
+/* The name is written as it is, without %-escapes: the URL is no part of a request. */
+static enum jp_client_status parse_directory(struct text rest, struct client_url *parts,
+                                             struct jp_client_error *error)
+{
+  if (!text_starts_with(rest, TEXT("//")))
+    return refuse_url(parts, "// is missing after the scheme", error);
+  struct text target = text_slice(rest, 2, rest.len);
+  struct text endpoints = cut_until(&target, '/');
+  struct text left = endpoints;
+  if (has_control_or_space(endpoints))
+    return refuse_url(parts, "there is a space or a control character in the directory's address", error);
+  for (bool has_next = true; has_next;) {
+    struct client_url endpoint = {.whole = parts->whole};
+    has_next = left.len > 0 && memchr(left.data, ',', left.len) != NULL;
+    enum jp_client_status status = parse_authority(cut_until(&left, ','), TEXT_ABSENT, &endpoint, error);
+    if (status != JP_CLIENT_OK)
+      return status;
+  }
+  parts->is_service = text_starts_with(target, TEXT("service/"));
+  if (parts->is_service)
+    (void)cut_until(&target, '/');
+  if (target.len == 0 || memchr(target.data, '/', target.len) != NULL)
+    return refuse_url(parts, "dir://HOST:PORT is followed by /NAME, /UUID or /service/NAME", error);
+  parts->endpoints = endpoints;
+  parts->target = target;
+  return JP_CLIENT_OK;
+}
+
 static enum jp_client_status parse_after_scheme(struct text rest, enum url_form form,
                                                 struct text default_port, struct client_url *parts,
                                                 struct jp_client_error *error)
@@ -210,6 +240,8 @@ static enum jp_client_status parse_after_scheme(struct text rest, enum url_form 
     if (!text_starts_with(rest, TEXT("//")))
       return refuse_url(parts, "// is missing after the scheme", error);
     return parse_socket(text_slice(rest, 2, rest.len), parts, error);
+  case URL_DIRECTORY:
+    return parse_directory(rest, parts, error);
   default:
     return parse_host_and_port(rest, form == URL_REQUEST, default_port, parts, error);
   }
@@ -241,6 +273,11 @@ enum jp_client_status client_url_parse(const char *url, struct client_url *parts
   }
   return client_fail(error, JP_CLIENT_UNSUPPORTED, "%.*s: the scheme is none of " SCHEME_NAMES,
                      TEXT_ARGS(parts->whole));
+}
+
+const struct transport_kind *client_url_binary_kind(void)
+{
+  return ZEROMQ;
 }
 
 struct text client_url_request_path(const struct client_url *url)

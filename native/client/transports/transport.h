@@ -92,6 +92,8 @@ struct transport_kind {
   bool (*may_end_to_cancel)(const struct client_transport *transport);
   /* Writes the queued bytes that the socket accepts. JP_CLIENT_CLOSED, JP_CLIENT_NO_MEMORY. */
   enum jp_client_status (*flush)(struct client_transport *transport, struct jp_client_error *error);
+  /* The bytes of messages that `flush` has not written yet. NULL: `flush` gives all of them to another thread. */
+  size_t (*waiting)(const struct client_transport *transport);
   /* Reads the available input and passes each whole message to the listener. */
   enum jp_client_status (*receive)(struct client_transport *transport, struct transport_listener *listener,
                                    struct jp_client_error *error);

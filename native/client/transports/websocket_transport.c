@@ -128,6 +128,12 @@ static enum jp_client_status flush_output(struct client_transport *transport, st
   return status;
 }
 
+static size_t count_waiting(const struct client_transport *transport)
+{
+  const struct client_stream *stream = &((const struct websocket_transport *)transport)->stream;
+  return stream->out.len - stream->sent;
+}
+
 /* ---- reading ---- */
 
 static enum jp_client_status handle_close(struct websocket_transport *socket, struct text payload,
@@ -272,5 +278,6 @@ const struct transport_kind transport_websocket = {
     .end = end_message,
     .discard = discard_message,
     .flush = flush_output,
+    .waiting = count_waiting,
     .receive = receive_input,
 };

@@ -125,6 +125,9 @@ struct jp_throwable {
  * binary reply has no code: the library derives the code from the throwable's type; it is -32000 for most
  * types. For other answers 0, "" and a throwable without a type. */
 JP_API int jp_answer_error_code(const struct jp_answer *answer);
+/* "the peer 0.9.0 has no types; upgrade it": the peer is older than this library, and has refused what it does not know
+ * (docs/compatibility.md). NULL: the answer is no such error. */
+JP_API const char *jp_answer_lack(const struct jp_answer *answer);
 JP_API const char *jp_answer_error_message(const struct jp_answer *answer);
 /* Never NULL. */
 JP_API const struct jp_throwable *jp_answer_throwable(const struct jp_answer *answer);
@@ -164,6 +167,8 @@ enum { JP_TOKEN_SIZE = 8193 };
  * timeout, but nothing ends it. jp_client_close does not call it: over HTTP it sends the last token again.
  */
 typedef bool jp_token_function(void *context, char token[JP_TOKEN_SIZE], struct jp_client_error *error);
+
+struct jp_directory_config;
 
 struct jp_client_config {
   size_t size;            /* sizeof(struct jp_client_config) */
@@ -216,6 +221,9 @@ struct jp_client_config {
    * key the connection is encrypted, and the peer must prove who it is. key_file is then the file with the
    * client's own pair of keys, as `jpeer keygen` makes it, with the mode 0600. NULL: without CURVE. */
   const char *server_key;
+  /* How the directory of a dir: URL is reached; endpoints must be NULL, because the URL has them. NULL: by the
+   * environment (see struct jp_directory_config). Borrowed until the client is open. Ignored for other URLs. */
+  const struct jp_directory_config *directory;
 };
 
 /* The peer's limits for one request (docs/protocol.md, `control session`). */
@@ -237,6 +245,9 @@ struct jp_peer_limits {
  *                           connection is a WebSocket over that socket
  *   tcp://HOST:PORT         ZeroMQ
  *   ipc://PATH              ZeroMQ over a unix socket
+ *   dir://HOST:PORT[,HOST:PORT]/NAME or /UUID  the peer of that name in a directory (docs/directory.md), over
+ *                           WebSocket; with config->binary over ZeroMQ
+ *   dir://.../service/NAME  a peer of that service
  *
  * Over TLS (1.2 or later) the peer's certificate is always verified for HOST, a name or an address. A URL
  * with a user, a password or a token is JP_CLIENT_INVALID. Redirects are not followed.
@@ -251,13 +262,26 @@ struct jp_peer_limits {
  * Requests without an answer end with their connection, and are not sent again. If the peer does not answer,
  * the library tries to connect again after 100 ms, then 200 ms, up to 5 seconds; until then calls return the
  * last failure. Over HTTP clients always reconnect, because a peer closes idle connections.
+ *
+ * With a dir: URL clients always reconnect, too: to whoever has the name then, or to a peer of the service. A new
+ * connection to a service goes to the one with fewer connections of this process of two peers that are chosen at
+ * random; peers that have failed are tried last. Clients of one process with the same peer_id and URL are connected to
+ * the same peer. No request is sent twice: if the connection ends, a request without an answer fails with
+ * JP_CLIENT_UNSENT if it was not sent, otherwise with the reason of the end, and the text says that it was sent.
+ * jp_client_call sends a request that was not sent, or has options.idempotent, over another connection by itself, as
+ * long as its timeout allows. The library needs libcurl for such a URL, and loads it then: JP_CLIENT_UNSUPPORTED
+ * without it.
  */
 JP_API enum jp_client_status jp_client_open(const char *url, const struct jp_client_config *config,
                                             struct jp_client **client,
                                             struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/* The version of the peer, which the library learns with jp_client_learn_limits, with jp_client_config.process or when the peer
+ * lacks something: "0.9.0"; "" before. NUL-terminated; valid until the client is closed. */
+JP_API const char *jp_client_peer_version(struct jp_client *client);
 /*
  * Gets the peer's limits: from then on a longer request fails with JP_CLIENT_TOO_LONG and is not sent. Fails
- * as jp_client_call.
+ * as jp_client_call, and with JP_CLIENT_UNSUPPORTED if the peer is of a later version that no longer serves this
+ * library.
  */
 JP_API enum jp_client_status jp_client_learn_limits(struct jp_client *client, int timeout_ms,
                                                     struct jp_peer_limits *limits,
@@ -628,6 +652,79 @@ JP_API enum jp_client_status jp_callback_throw_as(struct jp_callback_call *call,
 JP_API enum jp_client_status jp_callback_throw_object(struct jp_callback_call *call,
                                                       const struct jp_ref *throwable,
                                                       struct jp_client_error *error);
+
+/* ---- directories ---- */
+
+/*
+ * How a directory of peers (etcd, docs/directory.md) is reached. NULL or "": the value of the environment's variable.
+ * Texts are borrowed until the function returns. Files are read for each connection to the directory.
+ */
+struct jp_directory_config {
+  size_t size;            /* sizeof(struct jp_directory_config) */
+  const char *endpoints;  /* "HOST:PORT[,HOST:PORT]", over TLS "https://HOST:PORT"; JPEER_DIRECTORY */
+  const char *name_space; /* JPEER_DIR_NAMESPACE; else "pal" */
+  const char
+      *ca_file; /* PEM: the certificates that verify the directory's; JPEER_DIR_CACERT; else the system's */
+  const char *cert_file; /* PEM: the client's certificate and key; JPEER_DIR_CERT, JPEER_DIR_KEY */
+  const char *key_file;
+  const char *user_file; /* one line, USER:PASSWORD, that only its owner may read; JPEER_DIR_USER_FILE */
+  int timeout_ms;        /* of each question; 0: 5,000 */
+  /* Called a few times a second while jp_directory_watch waits. True ends the wait with JP_CLIENT_INTERRUPTED. NULL:
+   * only the timeout ends it. */
+  bool (*interrupted)(void *context);
+  void *interrupted_context;
+};
+
+/* A peer in a directory. Anyone who may write into the directory chooses the texts. They are UTF-8 without control
+ * characters. NULL: the peer has none. Later versions may add members. */
+struct jp_directory_peer {
+  const char *uuid; /* never NULL */
+  const char *name;
+  const char *json_rpc;  /* ws://HOST:PORT or wss://HOST:PORT */
+  const char *zmq_rpc;   /* tcp://HOST:PORT */
+  const char *zmq_curve; /* the public key of CURVE */
+  int64_t since_ms;      /* when the peer has registered, in milliseconds since 1970; 0: unknown */
+};
+
+/* Constant. Any thread. The list owns its texts. */
+struct jp_directory_peers;
+
+JP_API size_t jp_directory_peers_count(const struct jp_directory_peers *list);
+/* By name, peers without a name last. NULL: the index is too large. */
+JP_API const struct jp_directory_peer *jp_directory_peers_at(const struct jp_directory_peers *list,
+                                                             size_t index);
+/* Which entries of the directory cannot be read: "2 entries ..."; the list does not have them. NULL: none. */
+JP_API const char *jp_directory_peers_fault(const struct jp_directory_peers *list);
+JP_API void jp_directory_peers_free(struct jp_directory_peers *list);
+
+/*
+ * Lists the peers of a directory. The caller frees the list. Any number of threads may ask at once.
+ *
+ * JP_CLIENT_REFUSED: no endpoint answers in time, or the directory refuses the user or the certificate.
+ * JP_CLIENT_UNSUPPORTED: there is no libcurl, which is loaded by the first call; or the endpoint is no etcd with a JSON
+ * gateway. JP_CLIENT_PROTOCOL: the answer cannot be read. JP_CLIENT_INVALID: a fault of the configuration or its files.
+ * JP_CLIENT_LIMIT, JP_CLIENT_NO_MEMORY.
+ */
+JP_API enum jp_client_status jp_directory_list(const struct jp_directory_config *config,
+                                               struct jp_directory_peers **list,
+                                               struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+/*
+ * Waits until the peers differ from those of *list, at most timeout_ms, and replaces the list by the present one. The old
+ * list is freed. *list NULL: does not wait. No change is missed between two calls with the same list; several changes may be
+ * seen as one.
+ *
+ *   struct jp_directory_peers *list = NULL;
+ *   while (jp_directory_watch(&config, JP_FOREVER, &list, &error) == JP_CLIENT_OK)
+ *     show(list);
+ *   jp_directory_peers_free(list);
+ *
+ * JP_CLIENT_TIMEOUT: there was no change. JP_CLIENT_INTERRUPTED: config->interrupted ended the wait. Otherwise fails as
+ * jp_directory_list: when etcd is not reached for config->timeout_ms. After any failure *list is unchanged, and the wait may
+ * be continued. The library has no thread of its own: the caller's thread waits, and no other thread uses *list.
+ */
+JP_API enum jp_client_status jp_directory_watch(const struct jp_directory_config *config, int timeout_ms,
+                                                struct jp_directory_peers **list,
+                                                struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 
 /* ---- for other languages ---- */
 

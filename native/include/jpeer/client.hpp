@@ -1485,6 +1485,7 @@ struct client_options {
   std::function<std::string()> token_function; /* after an exception the call fails with JP_CLIENT_NO_TOKEN */
   std::vector<std::string> headers;            /* "NAME: VALUE" */
   std::string server_key; /* tcp: the peer's CURVE key, with the client's pair in key_file */
+  const jp_directory_config *directory = nullptr; /* dir: as in struct jp_client_config */
 };
 
 namespace detail
@@ -1536,6 +1537,7 @@ inline jp_client_config config_of(const client_options &options, connection &ask
   config.cert_file = name_or_null(options.cert_file);
   config.key_file = name_or_null(options.key_file);
   config.server_key = name_or_null(options.server_key);
+  config.directory = options.directory;
   refuse_secret_with_nul(options.token, "token");
   config.token = name_or_null(options.token);
   config.token_file = name_or_null(options.token_file);

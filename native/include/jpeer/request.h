@@ -29,7 +29,8 @@ enum jp_client_status {
   JP_CLIENT_INTERRUPTED, /* config->interrupted ended the wait; the request may have run, or may still run */
   JP_CLIENT_STALE,       /* an object belongs to a peer that has ended, or to another session; not run */
   JP_CLIENT_TOO_LONG,    /* the request is longer than the peer's message-max; it was not sent */
-  JP_CLIENT_NO_TOKEN     /* there is no valid token, or it must not be sent over this connection; not sent */
+  JP_CLIENT_NO_TOKEN,    /* there is no valid token, or it must not be sent over this connection; not sent */
+  JP_CLIENT_UNSENT /* only with a dir: URL: there was no connection, or it ended before the request was sent; not run */
 };
 
 struct jp_client_error {
@@ -329,8 +330,9 @@ enum jp_operation {
   /* jpeer.assemble: the argument is a piece of `instance`, or the first piece of a new object; the argument
    * has a type */
   JP_ASSEMBLE,
-  JP_METHOD, /* any other method of JSON-RPC: a member by its own name, rpc.discover */
-  JP_COLUMNS /* jpeer.columns; `params` may have the JSON array of the columns */
+  JP_METHOD,  /* any other method of JSON-RPC: a member by its own name, rpc.discover */
+  JP_COLUMNS, /* jpeer.columns; `params` may have the JSON array of the columns */
+  JP_ROWS     /* jpeer.rows: `max` is the number of rows, and each argument a column */
 };
 
 /* The options of a request (docs/protocol.md, "Options of a request"). All zero: none. */
@@ -527,6 +529,20 @@ static inline struct jp_request jp_build_columns(struct jp_argument instance, in
   made.from = from;
   made.max = max;
   made.params = columns;
+  return made;
+}
+
+/* Adds rows to a Collection, or executes them as a batch of a PreparedStatement (docs/tables.md). A column is a
+ * jp_map of its members: name, type, unit (texts), scale (an integer), data, offsets, valid (arrays; the data of
+ * objects is a list). The answer is JSON: {"rows": N, "counts": base64}. */
+static inline struct jp_request jp_build_rows(struct jp_argument instance, int64_t rows,
+                                              const struct jp_argument *columns, size_t count)
+{
+  struct jp_request made = jp_make_request(JP_ROWS, NULL, NULL);
+  made.instance = instance;
+  made.max = rows;
+  made.args = columns;
+  made.arg_count = count;
   return made;
 }
 

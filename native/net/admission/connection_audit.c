@@ -44,3 +44,17 @@ void connection_audit_refusal(uint64_t number, const struct rpc_address *address
   audit_line_text(&line, "reason", text_of(reason));
   (void)audit_line_leave(&line);
 }
+
+void connection_audit_request(uint64_t number, const struct rpc_address *address,
+                              const struct principal *principal, const char *request, const char *outcome)
+{
+  struct buffer line;
+  if (!audit_is_on())
+    return;
+  begin_line(&line, "end", number, address);
+  audit_line_text(&line, "principal", text_of(principal == NULL ? "owner" : principal->name));
+  audit_line_text(&line, "channel", text_of(policy_channel_name(POLICY_HTTP)));
+  audit_line_text(&line, "method", text_of(request));
+  audit_line_text(&line, "outcome", text_of(outcome));
+  (void)audit_line_leave(&line);
+}

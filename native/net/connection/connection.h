@@ -49,6 +49,7 @@ struct connection_limits {
   struct principals *principals;         /* borrowed; NULL: all clients are owner */
   struct wrong_evidence *wrong_evidence; /* borrowed; NULL if principals is */
   struct net_monitor *monitor;           /* borrowed; NULL: nobody counts (tests) */
+  _Atomic uint64_t *numbers;             /* borrowed: of connections so far, in all tables */
 };
 
 /*

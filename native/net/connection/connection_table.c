@@ -141,7 +141,7 @@ static void reset_connection(struct connection *connection, int fd,
   connection->awaits_event = connection->is_due = false;
   connection->pinned_events = 0;
   connection->address = *address;
-  connection->number = atomic_fetch_add(&connection->table->numbers, 1) + 1;
+  connection->number = atomic_fetch_add(connection->limits->numbers, 1) + 1;
   atomic_store_explicit(&connection->licence.is_valid, false, memory_order_relaxed);
   connection->licence.is_slow = false;
   connection->fd = fd;

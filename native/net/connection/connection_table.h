@@ -17,7 +17,6 @@ struct connection_table {
   struct connection_limits limits;
   struct input_budget *input; /* borrowed */
   _Atomic size_t paused;      /* connections */
-  _Atomic uint64_t numbers;   /* of connections so far */
   _Atomic bool is_draining;
   _Atomic int64_t grace_end_ms;
 

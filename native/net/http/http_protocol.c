@@ -247,6 +247,12 @@ static enum step begin_call(struct connection *connection, const struct http_rou
   return STEP_AGAIN;
 }
 
+static void audit_request(const struct connection *connection, const char *request, const char *outcome)
+{
+  connection_audit_request(connection->number, &connection->address, connection->principal.principal, request,
+                           outcome);
+}
+
 static enum step send_document(struct connection *connection)
 {
   const struct rpc_service *service = connection_service(connection);
@@ -257,6 +263,7 @@ static enum step send_document(struct connection *connection)
     return end_request(connection);
   }
   struct text document = facts->document(service->context);
+  audit_request(connection, "GET /openrpc.json", "ok");
   write_reply(connection, 200, document, NULL);
   return end_request(connection);
 }
@@ -293,6 +300,7 @@ static enum step send_metrics(struct connection *connection)
   struct http_status_response response = {
       .status = 403, .reason = "the metrics are for principals with 'metrics' or 'admin'"};
   struct buffer words;
+  audit_request(connection, "GET /metrics", principal_sees_metrics(principal) ? "ok" : "denied");
   if (!principal_sees_metrics(principal)) {
     http_write_status(&connection->out, mode, &response);
     return end_request(connection);
@@ -544,6 +552,7 @@ static enum step serve_message(struct connection *connection, struct crew_member
   if (connection->client == NULL) {
     enum principal_refusal refusal = connection_judge_again(connection, &error);
     if (refusal != PRINCIPAL_ADMITTED) {
+      connection_audit_refusal(connection->number, &connection->address, error.text);
       connection->has_message = connection->is_too_long = connection->is_midway = false;
       return write_refused(connection, refusal, &error);
     }

@@ -1,5 +1,6 @@
 #include "net/workers/crew.h"
 
+#include "audit/audit.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/workers/crew_state.h"
@@ -1161,6 +1162,13 @@ static void yield_to_others(struct crew_member *member, int64_t now_ns)
     sched_yield();
 }
 
+/* The lines of the turn are written before, because a write may hang, and nobody else would serve the event. */
+void crew_hold_event(struct crew_member *member)
+{
+  audit_settle();
+  member->held = crew_receive_event(member->crew, 0);
+}
+
 /* An idle member receives the next event. If no member is idle, this member checks for an event and keeps it. */
 bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
 {
@@ -1173,7 +1181,7 @@ bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
   if (crew_find_polled(member))
     return true;
   if (atomic_load(&crew->idle) == 0)
-    member->held = crew_receive_event(crew, 0);
+    crew_hold_event(member);
   else
     yield_to_others(member, turn->clock_ns);
   return member->held != NULL;

@@ -47,7 +47,7 @@ static bool can_go_on(struct crew_member *member)
   struct crew *crew = member->crew;
   if (member->held == NULL && has_no_work(crew) &&
       atomic_load_explicit(&crew->idle, memory_order_relaxed) == 0)
-    member->held = crew_receive_event(crew, 0);
+    crew_hold_event(member);
   return member->held == NULL && has_no_work(crew);
 }
 

@@ -171,6 +171,8 @@ void crew_wake_one(struct crew *crew);
 struct crew_source *crew_pop_ready(struct crew *crew);
 /* Receives the next event and returns its source. NULL: no event within timeout_ms. */
 struct crew_source *crew_receive_event(struct crew *crew, int timeout_ms);
+/* Keeps an event for after the turn of the member. */
+void crew_hold_event(struct crew_member *member);
 
 /* --- crew_interrupts.c --- */
 

@@ -278,6 +278,7 @@ static bool hold_answer(struct zeromq_identity *identity, struct zeromq_answer *
   held->next = NULL;
   held->answer.size = answer->size;
   held->answer.delimiter = answer->delimiter;
+  held->answer.audited = answer->audited;
   zmq_msg_init(&held->answer.message);
   zmq_msg_move(&held->answer.message, &answer->message);
   if (identity->last_held == NULL) {
@@ -360,6 +361,7 @@ void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes
     memcpy(zmq_msg_data(message), bytes->data, size);
   answer->size = made ? size : 0;
   answer->delimiter = delimiter;
+  answer->audited = audit_is_on() ? audit_own_line() : 0;
 }
 
 static bool fits_in_pipe(const struct zeromq_identity *identity, const struct zeromq_answer *answer)
@@ -392,14 +394,23 @@ static int send_envelope(struct zeromq_identity *identity, struct zeromq_answer 
   return zmq_msg_send(&answer->message, socket, ZMQ_DONTWAIT) < 0 ? errno : 0;
 }
 
+void zeromq_settle_audit(struct zeromq_router *zeromq)
+{
+  if (!audit_is_on() || audit_has_settled(audit_own_line()))
+    return;
+  pthread_mutex_unlock(&zeromq->lock);
+  audit_settle();
+  pthread_mutex_lock(&zeromq->lock);
+}
+
 void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer)
 {
   struct zeromq_router *zeromq = identity->zeromq;
-  audit_settle();
+  const bool is_audited = !audit_is_on() || audit_settle_line(answer->audited, AUDIT_BRIEF);
   int failure = EAGAIN; /* an answer after a held answer is held, too */
   if (zeromq->socket == NULL)
     failure = ENOTSOCK;
-  else if (identity->first_held == NULL)
+  else if (identity->first_held == NULL && is_audited)
     failure = send_envelope(identity, answer);
   if (failure == EAGAIN && !hold_answer(identity, answer)) {
     log_warn_rarely("a ZeroMQ client does not read: %zu bytes of answers dropped (send-buffer-max)",
@@ -430,13 +441,13 @@ void zeromq_send_all_answers(struct zeromq_router *zeromq)
   }
 }
 
-/* Sends the held answers, until the pipe is full. False: it is full, and some answers are still held. */
+/* Sends the held answers, until the pipe is full or a line is not in the audit yet. False: some answers are still held. */
 static bool send_held(struct zeromq_identity *identity)
 {
   while (identity->first_held != NULL) {
     struct zeromq_held *held = identity->first_held;
-    int failure = send_envelope(identity, &held->answer);
-    if (failure == EAGAIN)
+    const bool is_audited = !audit_is_on() || audit_has_settled(held->answer.audited);
+    if (!is_audited || send_envelope(identity, &held->answer) == EAGAIN)
       return false;
     drop_first_held(identity);
   }

@@ -394,6 +394,7 @@ static void answer_refused(struct zeromq_router *zeromq, const struct receive_ba
   zeromq_make_answer(&pending->answer, &bytes, pending->delimiter);
   buffer_fini(&bytes);
 
+  audit_settle();
   pthread_mutex_lock(&zeromq->lock);
   struct zeromq_identity *identity =
       zeromq_identity_get(zeromq, batch->refused[i].routing_id, batch->refused[i].routing_id_length);
@@ -448,6 +449,7 @@ static struct zeromq_pending *finish_first(struct zeromq_identity *identity, str
   bool has_enough = identity->answer_count >= ANSWERS_MAX || identity->answer_bytes > ANSWERS_SIZE;
   bool sends = pause != PAUSE_NONE || identity->first == NULL || has_enough;
   if (sends) {
+    zeromq_settle_audit(zeromq);
     zeromq_send_answers(identity);
     receive_batch(zeromq, &batch);
   }

@@ -30,7 +30,8 @@ enum zeromq_fault { ZEROMQ_FINE, ZEROMQ_EMPTY, ZEROMQ_MULTI_PART, ZEROMQ_TOO_LON
 struct zeromq_answer {
   zmq_msg_t message; /* to be closed, or passed on, by the owner of the answer */
   size_t size;
-  bool delimiter; /* an empty frame precedes the message */
+  bool delimiter;   /* an empty frame precedes the message */
+  uint64_t audited; /* the last line of the audit that has to be in the file before it leaves; 0: none */
 };
 
 /* A request that waits or is being served. While it is being served, the thread that owns the identity reads the
@@ -54,7 +55,7 @@ struct zeromq_pending {
   struct zeromq_answer answer;
 };
 
-/* An answer that waits because the identity's pipe was full. */
+/* An answer that waits because the identity's pipe was full, or because its line of the audit is not in the file yet. */
 struct zeromq_held {
   struct zeromq_held *next;
   struct zeromq_answer answer;
@@ -171,11 +172,14 @@ struct zeromq_pending *zeromq_identity_pop_after(struct zeromq_identity *identit
 /* Takes an answered request that was removed from the queue, and keeps it until the turn sends its answers. Closes its
  * payload. */
 void zeromq_identity_push_answer(struct zeromq_identity *identity, struct zeromq_pending *pending);
-/* Makes an answer. The bytes of an answer larger than COUNTED_ABOVE are counted until libzmq frees them. */
+/* Makes an answer, on the thread that has made its line of the audit. The bytes of an answer larger than COUNTED_ABOVE are counted until libzmq frees them. */
 void zeromq_make_answer(struct zeromq_answer *answer, const struct buffer *bytes, bool delimiter);
-/* Takes the answer and sends it. Holds it if the pipe is full, or if libzmq has too many bytes already. Drops it if the
- * client has disconnected. */
+/* Takes the answer and sends it. Holds it if the pipe is full, if libzmq has too many bytes already, or if its line of the
+ * audit is not written within milliseconds: a thread that may wait calls zeromq_settle_audit before. Drops it if the client
+ * has disconnected. */
 void zeromq_deliver(struct zeromq_identity *identity, struct zeromq_answer *answer);
+/* Returns when the lines of this thread are in the audit. Releases the lock for that time, because a write may hang. */
+void zeromq_settle_audit(struct zeromq_router *zeromq);
 /* Delivers the answers that zeromq_identity_push_answer has kept, of one identity or of all. */
 void zeromq_send_answers(struct zeromq_identity *identity);
 void zeromq_send_all_answers(struct zeromq_router *zeromq);

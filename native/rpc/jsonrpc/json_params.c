@@ -808,6 +808,140 @@ static enum jp_status read_columns(struct params_reader *reader)
   return status == JP_OK ? read_paths(reader) : status;
 }
 
+static enum jp_status fail_column(struct params_reader *reader, size_t index, const char *what)
+{
+  outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL, "column %zu: %s", index, what);
+  return JP_INVALID;
+}
+
+/* The members of a column of jpeer.rows. */
+enum column_member {
+  COLUMN_NAME,
+  COLUMN_TYPE,
+  COLUMN_UNIT,
+  COLUMN_DATA,
+  COLUMN_OFFSETS,
+  COLUMN_VALID,
+  COLUMN_SCALE,
+  COLUMN_MEMBERS
+};
+static const struct text column_members[COLUMN_MEMBERS] = {
+    [COLUMN_NAME] = TEXT("name"),   [COLUMN_TYPE] = TEXT("type"),       [COLUMN_UNIT] = TEXT("unit"),
+    [COLUMN_DATA] = TEXT("data"),   [COLUMN_OFFSETS] = TEXT("offsets"), [COLUMN_VALID] = TEXT("valid"),
+    [COLUMN_SCALE] = TEXT("scale"),
+};
+
+/* *t is unchanged if the column has no such member. */
+static enum jp_status read_column_text(struct params_reader *reader, size_t index,
+                                       const struct json_members *members, enum column_member member,
+                                       struct text *t)
+{
+  if (!members->has[member] || members->value[member].kind == JSON_KIND_NULL)
+    return JP_OK;
+  if (members->value[member].kind != JSON_KIND_STRING) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "column %zu: '%s' must be a string, not %s", index, column_members[member].data,
+                 json_kind_name(members->value[member].kind));
+    return JP_INVALID;
+  }
+  *t = json_read_string(members->value[member], reader->arena);
+  return t->data == NULL ? outcome_fail_memory(reader->outcome) : JP_OK;
+}
+
+static enum jp_status read_column_scale(struct params_reader *reader, size_t index,
+                                        const struct json_members *members, struct op_sent_column *column)
+{
+  struct op_value number = {.kind = OP_NULL};
+  if (!members->has[COLUMN_SCALE] || members->value[COLUMN_SCALE].kind == JSON_KIND_NULL)
+    return JP_OK;
+  if (members->value[COLUMN_SCALE].kind == JSON_KIND_NUMBER)
+    rpc_number_read(members->value[COLUMN_SCALE], &number);
+  if (number.kind != OP_INTEGER || number.suffix != 0)
+    return fail_column(reader, index, "'scale' must be an integer from 0 to 38");
+  column->has_scale = true;
+  column->scale = number.integer;
+  return JP_OK;
+}
+
+static enum jp_status read_sent_column(struct params_reader *reader, struct rpc_value_reader *values,
+                                       size_t index, struct json_value json, struct op_sent_column *column)
+{
+  struct json_members members;
+  if (json.kind != JSON_KIND_OBJECT)
+    return fail_column(reader, index, "it must be an object");
+  json_members_collect(json, column_members, COLUMN_MEMBERS, &members);
+  const struct {
+    enum column_member member;
+    struct text *text;
+  } texts[] = {{COLUMN_NAME, &column->name},
+               {COLUMN_TYPE, &column->type},
+               {COLUMN_UNIT, &column->unit},
+               {COLUMN_OFFSETS, &column->offsets},
+               {COLUMN_VALID, &column->valid}};
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < sizeof texts / sizeof *texts; i++)
+    status = read_column_text(reader, index, &members, texts[i].member, texts[i].text);
+  if (status == JP_OK && column->type.data == NULL)
+    status = fail_column(reader, index, "'type' is missing");
+  if (status == JP_OK && !members.has[COLUMN_DATA])
+    status = fail_column(reader, index, "'data' is missing");
+  if (status == JP_OK)
+    status = read_column_scale(reader, index, &members, column);
+  if (status != JP_OK)
+    return status;
+  if (members.value[COLUMN_DATA].kind != JSON_KIND_ARRAY)
+    return read_column_text(reader, index, &members, COLUMN_DATA, &column->data);
+  column->objects = arena_calloc(reader->arena, 1, sizeof *column->objects);
+  if (column->objects == NULL)
+    return outcome_fail_memory(reader->outcome);
+  values->argument = index;
+  return rpc_typed_value_read(values, TEXT_ABSENT, members.value[COLUMN_DATA], column->objects);
+}
+
+static enum jp_status read_sent_columns(struct params_reader *reader)
+{
+  struct operation *operation = reader->operation;
+  struct json_value json = reader->members.value[RPC_PARAM_COLUMNS];
+  size_t most = reader->rules->values_max == 0 ? RPC_VALUES_MAX : reader->rules->values_max;
+  if (!reader->members.has[RPC_PARAM_COLUMNS])
+    return fail_missing(reader, RPC_PARAM_COLUMNS, "Columns are missing in params");
+  if (json.kind != JSON_KIND_ARRAY)
+    return fail_kind(reader, RPC_PARAM_COLUMNS, "an array of columns");
+  size_t count = json_count(json);
+  if (operation->rows.count > most / (count == 0 ? 1 : count)) {
+    outcome_fail(reader->outcome, reader->arena, FAILURE_INVALID_PARAMS, NULL,
+                 "columns: more than %zu values in one request (values-max)", most);
+    return JP_INVALID;
+  }
+  struct op_sent_column *columns = arena_calloc(reader->arena, count + 1, sizeof *columns);
+  if (columns == NULL)
+    return outcome_fail_memory(reader->outcome);
+  struct rpc_value_reader values = begin_values(reader);
+  struct json_cursor cursor = json_enter(json);
+  struct json_value column;
+  enum jp_status status = JP_OK;
+  for (size_t i = 0; status == JP_OK && i < count && json_next_element(&cursor, &column); i++)
+    status = read_sent_column(reader, &values, i, column, &columns[i]);
+  operation->rows.columns = columns;
+  operation->rows.column_count = count;
+  return status;
+}
+
+static enum jp_status read_rows(struct params_reader *reader)
+{
+  struct operation *operation = reader->operation;
+  enum jp_status status = read_object(reader);
+  if (status == JP_OK && !reader->members.has[RPC_PARAM_ROWS])
+    status = fail_missing(reader, RPC_PARAM_ROWS, "Rows is missing in params");
+  if (status == JP_OK)
+    status = read_count(reader, RPC_PARAM_ROWS, 0, &operation->rows.count);
+  if (status == JP_OK)
+    status = read_count(reader, RPC_PARAM_FROM, 0, &operation->rows.from);
+  if (status == JP_OK && reader->members.has[RPC_PARAM_TYPE])
+    status = read_text(reader, RPC_PARAM_TYPE, "Type is missing in params", &operation->rows.element);
+  return status == JP_OK ? read_sent_columns(reader) : status;
+}
+
 /* Reads an object, or the name of a class. */
 static enum jp_status read_describe(struct params_reader *reader)
 {
@@ -849,7 +983,7 @@ static enum jp_status (*const readers[])(struct params_reader *reader) = {
     [OP_CALL] = read_call,       [OP_NEW] = read_new,           [OP_GET] = read_get,
     [OP_PUT] = read_put,         [OP_CONTROL] = read_control,   [OP_META] = read_meta,
     [OP_FETCH] = read_fetch,     [OP_DESCRIBE] = read_describe, [OP_ASSEMBLE] = read_assemble,
-    [OP_COLUMNS] = read_columns,
+    [OP_COLUMNS] = read_columns, [OP_ROWS] = read_rows,
 };
 
 static enum jp_status fail_unsafe(struct params_reader *reader, struct text what)

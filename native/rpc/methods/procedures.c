@@ -18,6 +18,7 @@ const struct text rpc_param_names[RPC_PARAMS] = {
     [RPC_PARAM_MEMBERS_ONLY] = TEXT("members_only"),
     [RPC_PARAM_REF] = TEXT("ref"),
     [RPC_PARAM_COLUMNS] = TEXT("columns"),
+    [RPC_PARAM_ROWS] = TEXT("rows"),
 };
 
 #define REQUIRED .required = true
@@ -136,6 +137,28 @@ const struct rpc_procedure rpc_procedures[] = {
                  .wants = RPC_WANTS_NUMBER,
                  .summary = "Of an array, the index to begin at; 0 if left out"}},
      .param_count = 4,
+     .returns = RPC_WANTS_OBJECT},
+    {.name = TEXT("jpeer.rows"),
+     .op = OP_ROWS,
+     .is_own = true,
+     .summary = "Adds rows, as columns in the layout of Apache Arrow, to a Collection, or executes them as a "
+                "batch of a PreparedStatement",
+     .params =
+         {OBJECT,
+          {.param = RPC_PARAM_ROWS, .wants = RPC_WANTS_NUMBER, REQUIRED, .summary = "The number of rows"},
+          {.param = RPC_PARAM_COLUMNS,
+           .wants = RPC_WANTS_LIST,
+           REQUIRED,
+           .summary = "The columns, as jpeer.columns returns them"},
+          {.param = RPC_PARAM_FROM,
+           .wants = RPC_WANTS_NUMBER,
+           .summary = "The number of the first row in errors; 0 if left out"},
+          {.param = RPC_PARAM_TYPE,
+           .wants = RPC_WANTS_TEXT,
+           .by_name_only = true,
+           .summary = "What a row becomes in a Collection: java.lang.Object[], java.util.List or "
+                      "java.util.Map; Object[] if left out"}},
+     .param_count = 5,
      .returns = RPC_WANTS_OBJECT},
     {.name = TEXT("jpeer.describe"),
      .op = OP_DESCRIBE,

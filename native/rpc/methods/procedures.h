@@ -32,6 +32,7 @@ enum rpc_param {
   RPC_PARAM_MEMBERS_ONLY,
   RPC_PARAM_REF,
   RPC_PARAM_COLUMNS,
+  RPC_PARAM_ROWS,
   RPC_OWN_PARAMS, /* an operation has only parameters before this */
   RPC_PARAM_CLASSES = RPC_OWN_PARAMS,
   RPC_PARAM_OPENRPC,

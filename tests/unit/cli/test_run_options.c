@@ -56,7 +56,7 @@ static const struct {
   const char *takes;
   const char *values;
 } refused[] = {
-    {"-n", "a name of 1 to 128 bytes of UTF-8 without control characters", "\x01 \xff"},
+    {"-n", "a name of 1 to 255 bytes of UTF-8 without control characters", "\x01 \xff"},
     {"--json-rpc", "a port from 1 to 65535, or auto", "0 65536"},
     {"--json-rpc", "[HOST:]PORT|auto|unix:PATH|fd:NAME", "00001234 -1 +80 80x :80 host/x:80 ipc:///tmp/x"},
     {"--allow-origin", "origins one by one, since * would let every web page call the peer",
@@ -373,7 +373,7 @@ UNIT_TEST(test_table)
     const struct option *option = &run_option_rows[i];
     assert_non_null(option->names[0]);
     assert_non_null(option->help);
-    assert_true((option->read != NULL) != (option->refused != NULL));
+    assert_non_null(option->read);
     if (option->variable != NULL)
       assert_int_equal(strncmp(option->variable, "JPEER_", 6), 0);
   }

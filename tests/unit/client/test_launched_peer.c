@@ -119,12 +119,12 @@ UNIT_TEST(sets_no_policy_if_the_options_name_one)
     const char *options[3];
     const char *words;
   } cases[] = {
-      {{"--rpc-policy", "p.yaml"}, BEGIN "[--rpc-policy][p.yaml][--as-service]"},
-      {{"--rpc-policy=p.yaml"}, BEGIN "[--rpc-policy=p.yaml][--as-service]"},
-      {{"--rpc-allow", "a.**"}, BEGIN "[--rpc-allow][a.**][--as-service]"},
-      {{"--rpc-policy-preset=deny-unsafe"}, BEGIN "[--rpc-policy-preset=deny-unsafe][--as-service]"},
-      {{"--rpc-default-action", "DENY"}, BEGIN "[--rpc-default-action][DENY][--as-service]"},
-      {{"--rpc-policy-watch-interval", "5"}, BEGIN ALLOW "[--rpc-policy-watch-interval][5][--as-service]"},
+      {{"--rpc-policy", "p.yaml"}, BEGIN "[--as-service][--rpc-policy][p.yaml]"},
+      {{"--rpc-policy=p.yaml"}, BEGIN "[--as-service][--rpc-policy=p.yaml]"},
+      {{"--rpc-allow", "a.**"}, BEGIN "[--as-service][--rpc-allow][a.**]"},
+      {{"--rpc-policy-preset=deny-unsafe"}, BEGIN "[--as-service][--rpc-policy-preset=deny-unsafe]"},
+      {{"--rpc-default-action", "DENY"}, BEGIN "[--as-service][--rpc-default-action][DENY]"},
+      {{"--rpc-policy-watch-interval", "5"}, BEGIN ALLOW "[--as-service][--rpc-policy-watch-interval][5]"},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     expect_words((struct jp_launch_config){.options = cases[i].options}, cases[i].words);

@@ -88,4 +88,31 @@ UNIT_TEST(written_names_are_not_taken_for_generated_ones)
   buffer_fini(&out);
 }
 
+UNIT_TEST(names_are_quoted_and_what_cannot_be_seen_is_escaped)
+{
+  struct policy_suggestion *suggestion;
+  struct jp_error error;
+  struct buffer out;
+  buffer_init(&out);
+  assert_int_equal(policy_suggestion_create(&suggestion, &error), JP_OK);
+  add(suggestion, POLICY_HTTP, POLICY_METHOD, "a\"\\\n\x7f",
+      "\xc3\xa9\xe2\x80\xae\xe2\x80\xa8\xf3\xa0\x81\x81\x31");
+  add(suggestion, POLICY_HTTP, POLICY_METHOD, "b*", "m");
+  add(suggestion, POLICY_HTTP, POLICY_METHOD, "c", "");
+  assert_int_equal(policy_suggestion_write(suggestion, &out), 1);
+  assert_text(buffer_text(&out), "version: 1\n"
+                                 "defaultAction: DENY\n"
+                                 "rules:\n"
+                                 "  - class: \"a\\\"\\\\\\x0a\\x7f\"\n"
+                                 "    method: \"\xc3\xa9\\u202e\\u2028\\U000e00411\"\n"
+                                 "    action: ALLOW\n"
+                                 "    channel: [HTTP_RPC]\n"
+                                 "    members: [METHOD]\n"
+                                 "    visibility: [PUBLIC]\n"
+                                 "# Used, but no rule can name it alone: class \"b*\", method \"m\"\n"
+                                 "# Used, but no rule can name it alone: class \"c\", method \"\"\n");
+  buffer_fini(&out);
+  policy_suggestion_destroy(suggestion);
+}
+
 UNIT_MAIN

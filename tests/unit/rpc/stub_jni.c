@@ -480,6 +480,11 @@ void jvm_columns(const struct jvm_request *request, struct outcome *outcome)
   jvm_fetch(request, outcome);
 }
 
+void jvm_rows(const struct jvm_request *request, struct outcome *outcome)
+{
+  jvm_fetch(request, outcome);
+}
+
 void jvm_assemble(const struct jvm_request *request, struct outcome *outcome)
 {
   jvm_fetch(request, outcome);

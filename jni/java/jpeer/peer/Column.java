@@ -457,6 +457,11 @@ final class Column {
     }
   }
 
+  /** The bytes of a value of the type in a buffer. */
+  static int widthOf(int type) {
+    return WIDTHS[type];
+  }
+
   /** The bytes of a row whatever its value. */
   int width() {
     return WIDTHS[isSpilled ? OBJECT : type];

@@ -1,5 +1,6 @@
 package jpeer.peer;
 
+import java.math.BigDecimal;
 import java.sql.Date;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
@@ -7,10 +8,12 @@ import java.sql.SQLException;
 import java.sql.Time;
 import java.sql.Timestamp;
 import java.sql.Types;
+import java.time.Duration;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
 import java.time.OffsetDateTime;
+import java.time.OffsetTime;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -28,6 +31,9 @@ final class ResultSetRows extends Rows {
   private static final int OFFSET = 20; // getObject with OffsetDateTime, for an INSTANT
   private static final int BY_OBJECT = 21; // getObject, and the values decide about the type
   private static final int UNSIGNED_LONG = 22; // getBigDecimal
+  private static final int OFFSET_TIME = 23; // getObject with OffsetTime
+  private static final int DECIMAL_OR_NAN = 24; // getObject: PostgreSQL's numeric may be NaN, which is a Double
+  private static final int DURATION = 25; // getString: MariaDB's TIME may be negative, and have more hours than a day
 
   private final ResultSet results;
   private int[] indexes;
@@ -88,9 +94,15 @@ final class ResultSetRows extends Rows {
     int[] kinds = new int[chosen.length];
     getters = new String[chosen.length];
     descriptors = new String[chosen.length];
-    boolean isDynamic = results.getClass().getName().startsWith("org.sqlite.");
+    String driver = results.getClass().getName();
+    boolean isDynamic = driver.startsWith("org.sqlite.");
     for (int i = 0; i < chosen.length; i++) {
       kinds[i] = isDynamic ? BY_OBJECT : readerOf(metadata, chosen[i] + 1);
+      if (kinds[i] == Column.DECIMAL && driver.startsWith("org.postgresql.")) {
+        kinds[i] = DECIMAL_OR_NAN;
+      } else if (kinds[i] == Column.TIME && driver.startsWith("org.mariadb.")) {
+        kinds[i] = DURATION;
+      }
       made[i] = new Column(labels[chosen[i]], typeOf(kinds[i], metadata, chosen[i] + 1),
           metadata.isNullable(chosen[i] + 1) != ResultSetMetaData.columnNoNulls);
       nameGetter(i, kinds[i]);
@@ -168,7 +180,9 @@ final class ResultSetRows extends Rows {
       case Types.DATE:
         return Column.DATE;
       case Types.TIME:
-        return Column.TIME;
+        return "timetz".equalsIgnoreCase(metadata.getColumnTypeName(index)) ? OFFSET_TIME : Column.TIME;
+      case Types.TIME_WITH_TIMEZONE:
+        return OFFSET_TIME;
       case Types.TIMESTAMP:
         return "timestamptz".equalsIgnoreCase(metadata.getColumnTypeName(index)) ? OFFSET : Column.TIMESTAMP;
       case Types.TIMESTAMP_WITH_TIMEZONE:
@@ -180,8 +194,8 @@ final class ResultSetRows extends Rows {
 
   private static int typeOf(int reader, ResultSetMetaData metadata, int index) throws SQLException {
     boolean isFine = (reader == Column.TIMESTAMP || reader == OFFSET) && metadata.getScale(index) > 6;
-    return reader == BY_OBJECT ? Column.UNKNOWN
-        : reader == UNSIGNED_LONG ? Column.DECIMAL
+    return reader == BY_OBJECT || reader == OFFSET_TIME || reader == DURATION ? Column.UNKNOWN
+        : reader == UNSIGNED_LONG || reader == DECIMAL_OR_NAN ? Column.DECIMAL
         : (reader == OFFSET ? Column.INSTANT : reader) + (isFine ? 1 : 0);
   }
 
@@ -190,7 +204,8 @@ final class ResultSetRows extends Rows {
         {"getFloat", "(I)F"}, {"getDouble", "(I)D"}, null, {"getBoolean", "(I)Z"}, {"getObject", TYPED},
         {"getObject", TYPED}, {"getObject", TYPED}, null, null, null, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
         null, {"getString", "(I)Ljava/lang/String;"}, {"getBytes", "(I)[B"}, null, null, {"getObject", TYPED},
-        {"getObject", ANY}, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"}};
+        {"getObject", ANY}, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
+        {"getObject", TYPED}, {"getObject", ANY}, {"getString", "(I)Ljava/lang/String;"}};
     getters[i] = named[reader][0];
     descriptors[i] = named[reader][1];
   }
@@ -243,6 +258,10 @@ final class ResultSetRows extends Rows {
         OffsetDateTime time = results.getObject(index, OffsetDateTime.class);
         return column.set(row, time == null ? null : time.toInstant());
       }
+      case OFFSET_TIME:
+        return column.set(row, results.getObject(index, OffsetTime.class));
+      case DURATION:
+        return column.set(row, duration(results.getString(index)));
       default:
         return column.set(row, modern(results.getObject(index)));
     }
@@ -255,6 +274,18 @@ final class ResultSetRows extends Rows {
       column.setNumber(row, bits);
     }
     return true;
+  }
+
+  /* The driver's own Duration is wrong for a negative time with a fraction. */
+  private static Duration duration(String text) {
+    if (text == null) {
+      return null;
+    }
+    boolean isNegative = text.startsWith("-");
+    String[] parts = text.substring(isNegative ? 1 : 0).split(":");
+    Duration made = Duration.ofHours(Long.parseLong(parts[0])).plusMinutes(Long.parseLong(parts[1]))
+        .plusNanos(new BigDecimal(parts[2]).movePointRight(9).longValueExact());
+    return isNegative ? made.negated() : made;
   }
 
   /** The value of java.time for a value of java.sql. Calls no method of a subclass. */

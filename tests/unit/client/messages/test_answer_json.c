@@ -383,6 +383,7 @@ UNIT_TEST(accepts_null_as_an_empty_answer)
   assert_null(jp_answer_take_ref(NULL, json));
   assert_int_equal(jp_answer_error_code(NULL), 0);
   assert_string_equal(jp_answer_error_message(NULL), "");
+  assert_null(jp_answer_lack(NULL));
   assert_null(jp_answer_throwable(NULL)->type);
   jp_answer_free(NULL);
 }

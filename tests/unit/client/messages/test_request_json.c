@@ -82,6 +82,15 @@ UNIT_TEST(writes_options)
   struct jp_text columns = {"[\"a\"]", 5};
   expect(jp_build_columns(jp_object_number(7), 2, 1, columns),
          "\"method\":\"jpeer.columns\",\"params\":{\"instance\":7,\"max\":2,\"from\":1,\"columns\":[\"a\"]}");
+  const struct jp_entry members[] = {{{"type", 4}, jp_string("byte")},
+                                     {{"data", 4}, jp_array("byte[]", "\1", 1)}};
+  const struct jp_argument column = jp_map(NULL, members, 2);
+  expect(jp_build_rows(jp_object_number(7), 1, &column, 1),
+         "\"method\":\"jpeer.rows\",\"params\":{\"instance\":7,\"rows\":1,\"columns\":[{\"type\":\"byte\","
+         "\"data\":"
+         "\"AQ==\"}]}");
+  expect_fault(jp_build_rows(jp_object_number(7), 1, &members[0].value, 1), JP_CLIENT_INVALID,
+               "column 0 is no map of its members");
   expect(jp_with_options(jp_build_ping(), &throwables),
          "\"method\":\"control\",\"params\":{\"method\":\"ping\"},\"options\":{\"throwables\":true}");
   expect_with(jp_build_ping(), (struct message_json){.id = TEXT("\"x\""), .is_dropped = true},

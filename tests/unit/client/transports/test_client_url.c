@@ -60,6 +60,31 @@ UNIT_TEST(test_schemes)
 #endif
 }
 
+UNIT_TEST(test_a_directory_names_a_peer_or_a_service)
+{
+  static const struct {
+    const char *url, *endpoints, *target;
+    bool is_service;
+  } cases[] = {
+      {"dir://127.0.0.1:2379/calc", "127.0.0.1:2379", "calc", false},
+      {"dir://a:1,[::1]:2,c.example:3/my peer@home%20", "a:1,[::1]:2,c.example:3", "my peer@home%20", false},
+      {"dir://a:1/1b4e28ba-2fa1-11d2-883f-0016d3cca427", "a:1", "1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+       false},
+      {"dir://a:1/service", "a:1", "service", false},
+      {"dir://a:1/service/math", "a:1", "math", true},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct client_url parts;
+    const struct transport_kind *kind;
+    assert_int_equal(client_url_parse(cases[i].url, &parts, &kind, NULL), JP_CLIENT_OK);
+    assert_ptr_equal(kind, &transport_websocket);
+    assert_true(text_equal(parts.endpoints, text_of(cases[i].endpoints)));
+    assert_true(text_equal(parts.target, text_of(cases[i].target)));
+    assert_int_equal(parts.is_service, cases[i].is_service);
+    assert_null(parts.host.data);
+  }
+}
+
 /* The path and the field Host of an HTTP request. */
 UNIT_TEST(test_request)
 {
@@ -126,6 +151,18 @@ UNIT_TEST(test_refused)
       {"wss://host:", JP_CLIENT_INVALID},
       {"wss://::1", JP_CLIENT_INVALID},
       {"https://[::1]80", JP_CLIENT_INVALID},
+      {"dir:a:1/calc", JP_CLIENT_INVALID},
+      {"dir://", JP_CLIENT_INVALID},
+      {"dir://a:1", JP_CLIENT_INVALID},
+      {"dir://a:1/", JP_CLIENT_INVALID},
+      {"dir://a/calc", JP_CLIENT_INVALID},
+      {"dir:///calc", JP_CLIENT_INVALID},
+      {"dir://a:1,/calc", JP_CLIENT_INVALID},
+      {"dir://a:1,,b:2/calc", JP_CLIENT_INVALID},
+      {"dir://a:1 /calc", JP_CLIENT_INVALID},
+      {"dir://a:1/calc/x", JP_CLIENT_INVALID},
+      {"dir://a:1/service/", JP_CLIENT_INVALID},
+      {"dir://a:1/service/math/x", JP_CLIENT_INVALID},
       {"wss+unix:/run/peer", JP_CLIENT_UNSUPPORTED},
       {"WS://host:80/rpc", JP_CLIENT_UNSUPPORTED},
   };
@@ -150,6 +187,7 @@ UNIT_TEST(test_secrets)
       "ws://SECRET@host:80/rpc",
       "wss://user:SECRET@host/rpc",
       "tcp://user:SECRET@host:80",
+      "dir://user:SECRET@host:80/calc",
       "wss://host/rpc?token=SECRET",
       "https://host:80/?a=b&Access_Token=SECRET",
       "http://host:80/rpc#jwt-token=SECRET",

@@ -63,7 +63,8 @@ void duplex_fixture_open(struct duplex_fixture *f, struct duplex_options options
                                      .header_timeout_ms = 60000,
                                      .body_timeout_ms =
                                          (int64_t)or_else((size_t)options.body_timeout_ms, 60000),
-                                     .idle_timeout_ms = 60000};
+                                     .idle_timeout_ms = 60000,
+                                     .numbers = &f->connection_numbers};
   assert_int_equal(connection_table_init(&f->table, f->crew, &limits, &f->input, &error), JP_OK);
   struct http_site site = {.is_loopback = options.ring_size == 0,
                            .has_shm = options.ring_size > 0,

@@ -23,6 +23,7 @@ struct duplex_fixture {
   struct duplex_service s;
   struct crew *crew;
   struct input_budget input;
+  _Atomic uint64_t connection_numbers;
   struct http_protocol http;
   struct shm_pool pool;
   struct connection_table table;
