@@ -244,13 +244,14 @@ struct jp_client {
   struct client_directory *directory;    /* finds the peer; NULL: the URL is its address */
   struct transport_options options;
   struct client_credentials credentials;
-  char peer_version[32]; /* "": not known yet; written once, before has_version */
-  atomic_bool has_version;
   _Atomic size_t request_max; /* the longest request that is sent, in bytes; 0: no limit */
   enum session_owner session_owner;
   char peer_id[UUID_TEXT_LENGTH + 1]; /* the session's name; "": none */
+  /* "": not known yet; written once, before has_version */
+  char peer_version[32];
   struct uuid session;
   bool reconnects;
+  atomic_bool has_version;
   bool reads_when_idle;    /* a peer may end an idle connection, and the next call should open another */
   atomic_bool keeps_token; /* no further token is read: the last token is used again. Not guarded by the
                             * lock */

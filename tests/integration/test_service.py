@@ -18,7 +18,7 @@ from pathlib import Path
 from support.clients import UnixHttpClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient, ZmqClient
 from support.metrics import ask, place_of
 from support.other_users import CAN_BECOME, CANNOT_BECOME, curl
-from support.peer import BINARY, BUILD, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, has_ended, run_to_end
+from support.peer import BINARY, BUILD, FIXTURES, ROOT, START_SECONDS, Peer, environment, eventually, has_ended, run_to_end, tls_files
 from support.peer_case import PeerCase
 
 BLOCK = '{"jsonrpc":"2.0","id":1,"method":"call","params":{"type":"fixtures.Blockers","method":"pass"}}'
@@ -310,6 +310,18 @@ class Sockets(PeerCase):
         self.activate("api", "--json-rpc", "fd:api")
         status, _ = curl(f"{self.folder}/json", before=["setpriv", "--reuid", "65534", "--clear-groups"])
         self.assertEqual(status, 403)
+
+    def test_tls_holds_for_ports_that_were_passed(self):
+        port = self.listen().getsockname()[1]
+        path = f"{self.folder}/json"
+        self.listen(path)
+        folder, context = tls_files()
+        self.activate("api:api", "--json-rpc", "fd:api", "--tls-cert", f"{folder.name}/cert.pem", "--tls-key", f"{folder.name}/key.pem")
+        self.assertIn(f"https://127.0.0.1:{port}/rpc", self.peer.facts["addresses"])
+        self.assertIn(f"http+unix:{path}", self.peer.facts["addresses"])
+        with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain, server_hostname="localhost") as client:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertIn(b"200 OK", client.recv(1000))
 
     def test_names_that_no_socket_has(self):
         self.listen()

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from support.installed import Installed as Prefix
-from support.installed import run
+from support.installed import LIBRARY_COMPONENTS, run
 from support.peer import BINARY, ROOT, Peer, complaints_in, environment
 
 BUILD = Path(sys.argv[1])
@@ -78,7 +78,7 @@ class Installed(Programs):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        prefix = Prefix(cls, BUILD, "jsonrpc", "client")
+        prefix = Prefix(cls, BUILD, *LIBRARY_COMPONENTS)
         cls.environment, cls.flags = prefix.environment, prefix.flags("jpeer-client")
 
     def test_an_optimised_program_runs(self):
