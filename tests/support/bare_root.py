@@ -68,10 +68,9 @@ class BareRoot:
     def files(self):
         """What is there, except what running programs, dpkg and systemd leave behind, and what the test has put into /opt."""
         passing = ("proc/", "dev/", "sys/", "tmp/", "run/", "opt/", "var/cache/", "var/log/", "var/lib/dpkg/", "var/lib/apt/",
-                   "etc/ld.so.cache",
-                   "root/.cache")
+                   "etc/ld.so.cache", "root/.cache")
         found = set()
         for folder, folders, names in os.walk(self.folder):
             inside = os.path.relpath(folder, self.folder)
             found |= {os.path.normpath(os.path.join(inside, name)) for name in [*folders, *names]}
-        return {path for path in found if not path.startswith(passing)} - {"var/lib/private"}
+        return {path for path in found if not path.startswith(passing)} - {"var/lib/private"}  # systemd's
