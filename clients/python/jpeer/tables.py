@@ -82,25 +82,6 @@ class Chunk:
             return (self.rows + 7) // 8
         return self.rows * (DECIMAL_SIZE if self.type == "decimal" else WIDTHS[self.type])
 
-    def window(self, begin: int, end: int) -> "Chunk":
-        """Returns some of the rows, over the same bytes. begin is a multiple of 8."""
-        if begin == 0 and end == self.rows:
-            return self
-        made = object.__new__(Chunk)
-        made.type, made.unit, made.scale, made.nullable, made.rows = self.type, self.unit, self.scale, self.nullable, end - begin
-        made.is_unknown, made.whole = self.is_unknown, None
-        bits = slice(begin // 8, (end + 7) // 8)
-        made.valid = None if self.valid is None else memoryview(self.valid)[bits]
-        made.offsets = None if self.offsets is None else memoryview(self.offsets)[4 * begin : 4 * (end + 1)]
-        if self.offsets is not None:
-            made.data = self.data
-        elif self.type == "boolean":
-            made.data = memoryview(self.data)[bits]
-        else:
-            width = 1 if self.type == "object" else DECIMAL_SIZE if self.type == "decimal" else WIDTHS[self.type]
-            made.data = (self.data if self.type == "object" else memoryview(self.data))[begin * width : end * width]
-        return made
-
     def is_null(self) -> Callable[[int], bool]:
         valid = self.valid
         return (lambda row: False) if valid is None else (lambda row: not valid[row >> 3] >> (row & 7) & 1)
@@ -268,14 +249,13 @@ class Table:
             yield from zip(*self._columns(chunks), strict=True) if chunks else [()] * rows
 
     def batches(self, rows: int = PAGE) -> "Iterator[Table]":
-        """Yields Tables of at most so many rows over the same bytes. A page of 32,768 rows is never joined with the next."""
+        """Yields Tables of at most so many rows. A page of 32,768 rows is not joined with the next one."""
         if rows < 1:
             raise ValueError(f"rows is {rows}")
-        step = max(rows // 8 * 8, 8)  # bits are shared by the byte
         for count, chunks in self._pages:
-            for begin in range(0, count, step):
-                end = min(begin + step, count)
-                yield Table(self.column_names, [(end - begin, [chunk.window(begin, end) for chunk in chunks])])
+            for begin in range(0, count, rows):
+                part = min(rows, count - begin)
+                yield Table(self.column_names, [(part, [c.part(begin, part) if part < count else c for c in chunks])])
 
     def _columns(self, chunks: Sequence[Chunk]) -> list[list[Any]]:
         return [self._values(name, chunk) for name, chunk in zip(self.column_names, chunks, strict=True)]

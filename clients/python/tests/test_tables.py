@@ -106,8 +106,9 @@ class Rows(unittest.TestCase):
 
     def test_batches(self):
         table = java.table(tables.people(50), columns=["age", "address.city"])
-        self.assertEqual([len(part) for part in table.batches(20)], [16, 16, 16, 2])
+        self.assertEqual([len(part) for part in table.batches(20)], [20, 20, 10])
         self.assertEqual([row for part in table.batches(20) for row in part], list(table))
+        self.assertEqual([row for part in table.batches(7) for row in java.table(java.rows(part))], list(table))
         parts = java.table_batches(tables.stream(70_000), columns=["age"], rows=30_000)
         self.assertEqual([(len(part), next(iter(part))) for part in parts], [(30_000, (0,)), (30_000, (30_000,)), (10_000, (60_000,))])
 
