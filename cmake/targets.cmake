@@ -3,6 +3,8 @@ add_library(jpeer_flags INTERFACE)
 target_compile_options(jpeer_flags INTERFACE -Wall -Wextra $<$<BOOL:${JPEER_WERROR}>:-Werror>)
 # Clang, which the fuzz preset builds with, also warns where the last members of an initializer are left out to be zero.
 target_compile_options(jpeer_flags INTERFACE $<$<C_COMPILER_ID:Clang>:-Wno-missing-field-initializers>)
+# And where only assertions use a table, in a build without them.
+target_compile_options(jpeer_flags INTERFACE $<$<C_COMPILER_ID:Clang>:-Wno-unneeded-internal-declaration>)
 target_compile_definitions(jpeer_flags INTERFACE _GNU_SOURCE)
 target_link_libraries(jpeer_flags INTERFACE Threads::Threads)
 include(CheckCCompilerFlag)
@@ -179,3 +181,17 @@ function(jpeer_add_jvm_test test environment)
   set_tests_properties(${test} PROPERTIES LABELS jvm TIMEOUT 600 ENVIRONMENT
     "${environment};ASAN_OPTIONS=handle_segv=0:intercept_tls_get_addr=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp")
 endfunction()
+
+# llhttp comes as C sources (package node-llhttp) that keep their own warnings.
+add_library(jpeer_llhttp STATIC
+  ${LLHTTP_SOURCE_DIR}/api.c ${LLHTTP_SOURCE_DIR}/http.c ${LLHTTP_SOURCE_DIR}/llhttp.c)
+target_include_directories(jpeer_llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE_DIR})
+target_compile_definitions(jpeer_llhttp PUBLIC LLHTTP_STRICT_MODE=1)
+target_compile_options(jpeer_llhttp PRIVATE -w)
+target_link_libraries(jpeer_llhttp PRIVATE jpeer_hardening)
+if(JPEER_SANITIZE)
+  target_compile_options(jpeer_llhttp PRIVATE -fsanitize=${JPEER_SANITIZE} -fno-omit-frame-pointer)
+endif()
+if(JPEER_FUZZ)
+  target_compile_options(jpeer_llhttp PRIVATE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,15 +1,13 @@
 #include "jni/runtime/tasks.h"
 
+#include "base/latch.h"
 #include "base/process_limits.h"
 #include "jni/runtime/throwables.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { CHECK_S = 1 /* how often a waiting thread checks that Java still references the object */ };
+enum { CHECK_NS = 1000000000 /* how often a waiting thread checks that Java still references the object */ };
 
 enum task_state { TASK_WAITING, TASK_TAKEN, TASK_WITHDRAWN };
 
@@ -21,7 +19,7 @@ struct jvm_task {
   jweak object;
   jint object_hash; /* the identity hash of the object */
   uint64_t serial;
-  sem_t ended;
+  struct latch ended;
   bool is_cramped;
 
   /* Under the lock: */
@@ -98,7 +96,7 @@ static void free_task(JNIEnv *env, struct jvm_task *task)
 {
   (*env)->DeleteWeakGlobalRef(env, task->object);
   (*env)->DeleteGlobalRef(env, task->java_thread);
-  sem_destroy(&task->ended);
+  latch_fini(&task->ended);
   free(task);
 }
 
@@ -144,7 +142,7 @@ enum jp_status jvm_task_create(struct jvm_thread *thread,
     return jp_fail_memory(error, NULL);
   *made =
       (struct jvm_task){.thread = thread, .env = thread->env, .run = run, .argument = argument, .holders = 1};
-  sem_init(&made->ended, 0, 0);
+  latch_init(&made->ended);
   jobject of_java = (*thread->env)->NewObject(thread->env, thread->jvm->task_class, thread->jvm->task_new);
   if (throwable_take(thread, error))
     of_java = NULL;
@@ -169,21 +167,9 @@ bool jvm_task_withdraw(struct jvm_task *task)
   return change_state(task, TASK_WITHDRAWN, NULL, NULL);
 }
 
-static bool wait_a_while(sem_t *semaphore)
-{
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += CHECK_S;
-  int waited;
-  do
-    waited = sem_clockwait(semaphore, CLOCK_MONOTONIC, &until);
-  while (waited != 0 && errno == EINTR);
-  return waited == 0;
-}
-
 enum jvm_task_end jvm_task_await(struct jvm_task *task)
 {
-  while (!wait_a_while(&task->ended)) {
+  while (!latch_await(&task->ended, clock_now_ns() + CHECK_NS)) {
     /* This reference is weak: the collector clears it once no code can reach the object. */
     if ((*task->env)->IsSameObject(task->env, task->object, NULL) && jvm_task_withdraw(task))
       return JVM_TASK_DROPPED;
@@ -240,6 +226,6 @@ void JNICALL jvm_task_serve(JNIEnv *env, jobject object)
     task->run(task->argument, thread);
     jvm_thread_return(thread, &place);
   }
-  sem_post(&task->ended);
+  latch_open(&task->ended);
   jvm_task_release(env, task);
 }

@@ -3,6 +3,7 @@
 #include "jni/start/stopping.h"
 
 #include "base/clock.h"
+#include "base/latch.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "jni/runtime/peer_threads.h"
@@ -38,6 +39,7 @@ static struct {
 enum { ASKED_STOP = 1, ASKED_HANGUP = 2, ASKED_ABORT = 4 };
 
 static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+static const char *const names[] = {"SIGTERM", "SIGINT", "SIGHUP"};
 enum { SIGNALS = sizeof numbers / sizeof numbers[0] };
 
 static struct sigaction before[SIGNALS];
@@ -384,31 +386,23 @@ static int start_thread(void *(*run)(void *argument), void *argument)
  * reads. */
 struct step {
   void (*run)(void);
-  sem_t done;
+  struct latch done;
 };
 
 static void *run_step(void *argument)
 {
   struct step *step = argument;
   step->run();
-  sem_post(&step->done);
+  latch_open(&step->done);
   return NULL;
 }
 
 /* Runs the step on a thread of its own. False: it has not ended within STEP_MS. */
 static bool take_step(struct step *step)
 {
-  struct timespec until;
-  sem_init(&step->done, 0, 0);
-  if (start_thread(run_step, step) != 0)
-    return false;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += STEP_MS / 1000;
-  int waited;
-  do
-    waited = sem_clockwait(&step->done, CLOCK_MONOTONIC, &until);
-  while (waited != 0 && errno == EINTR);
-  return waited == 0;
+  latch_init(&step->done);
+  return start_thread(run_step, step) == 0 &&
+         latch_await(&step->done, clock_now_ns() + STEP_MS * INT64_C(1000000));
 }
 
 static void find_what_is_waited_for(void)
@@ -454,6 +448,15 @@ __attribute__((noreturn)) static void end_process(void)
 
 /* ---- why the process ends ---- */
 
+static const char *name_signal(int number)
+{
+  for (int i = 0; i < SIGNALS; i++) {
+    if (numbers[i] == number)
+      return names[i];
+  }
+  return "another signal";
+}
+
 /* False: no signal has asked to stop. */
 static bool log_signal(void)
 {
@@ -462,12 +465,12 @@ static bool log_signal(void)
   if (number == 0)
     return false;
   if (sender == getpid()) /* cli/parent_watch.c says why */
-    log_debug("the peer stops: it has sent itself SIG%s", sigabbrev_np(number));
+    log_debug("the peer stops: it has sent itself %s", name_signal(number));
   else if (sender != 0)
-    log_info("the peer stops: SIG%s from process %d of user %u", sigabbrev_np(number), (int)sender,
+    log_info("the peer stops: %s from process %d of user %u", name_signal(number), (int)sender,
              (unsigned)atomic_load(&first.user));
   else
-    log_info("the peer stops: SIG%s", sigabbrev_np(number));
+    log_info("the peer stops: %s", name_signal(number));
   return true;
 }
 

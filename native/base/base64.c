@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 #ifdef __SSE2__
+#include "base/processor.h"
+
 #include <immintrin.h>
 #endif
 
@@ -123,14 +125,14 @@ WIDE static size_t encode_by_avx2(const uint8_t *bytes, size_t count, char *out)
  * letters, and may write further bytes, but no more than the whole text can decode to. */
 static size_t decode_wide(struct text t, uint8_t *out)
 {
-  return __builtin_cpu_supports("avx2") ? decode_by_avx2(t, out) : 0;
+  return processor_has_avx2() ? decode_by_avx2(t, out) : 0;
 }
 
 /* Encodes bytes from the first on, and returns how many: a multiple of 24. Writes 4 letters for each 3
  * bytes. */
 static size_t encode_wide(const uint8_t *bytes, size_t count, char *out)
 {
-  return __builtin_cpu_supports("avx2") ? encode_by_avx2(bytes, count, out) : 0;
+  return processor_has_avx2() ? encode_by_avx2(bytes, count, out) : 0;
 }
 #else
 static size_t decode_wide(struct text t, uint8_t *out)

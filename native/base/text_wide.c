@@ -1,14 +1,11 @@
 #include "base/text_wide.h"
 
 #ifdef __SSE2__ /* x86: AVX2 is possible, checked at run time */
+#include "base/processor.h"
+
 #include <immintrin.h>
 
 #define WIDE __attribute__((target("avx2,popcnt")))
-
-static bool is_there(void)
-{
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
-}
 
 WIDE static inline __m256i load(const void *p)
 {
@@ -452,22 +449,22 @@ WIDE static size_t count_bytes(const uint16_t *units, size_t count, size_t *leng
 
 size_t text_valid_utf8_wide(struct text t)
 {
-  return is_there() ? valid_utf8(t) : 0;
+  return processor_has_avx2() ? valid_utf8(t) : 0;
 }
 
 size_t text_to_utf16_wide(struct text t, uint16_t **out)
 {
-  return is_there() ? to_utf16(t, out) : 0;
+  return processor_has_avx2() ? to_utf16(t, out) : 0;
 }
 
 size_t text_from_utf16_wide(const uint16_t *units, size_t count, char **out)
 {
-  return is_there() ? from_utf16(units, count, out) : 0;
+  return processor_has_avx2() ? from_utf16(units, count, out) : 0;
 }
 
 size_t text_wtf8_length_wide(const uint16_t *units, size_t count, size_t *length)
 {
-  return is_there() ? count_bytes(units, count, length) : 0;
+  return processor_has_avx2() ? count_bytes(units, count, length) : 0;
 }
 #else
 size_t text_valid_utf8_wide(struct text t)

@@ -146,10 +146,10 @@ static bool has_nothing_to_do(const struct waiter *waiter)
 /* Sleeps until the wait is over, there is a call to run, or nobody leads. False: timed out. */
 static bool sleep_as_waiter(struct jp_client *client, struct waiter *waiter, int64_t deadline_ns)
 {
-  const struct timespec until = {.tv_sec = deadline_ns / NS_IN_S, .tv_nsec = deadline_ns % NS_IN_S};
+  const struct timespec until = clock_timespec(deadline_ns);
   int failure = 0;
   if (waiter->state == WAITER_NEW)
-    pthread_cond_init(&waiter->wake, NULL);
+    clock_init_condition(&waiter->wake);
   set_waiter_state(waiter, WAITER_ASLEEP);
   waiter->next = client->sleepers;
   waiter->previous = NULL;
@@ -160,7 +160,7 @@ static bool sleep_as_waiter(struct jp_client *client, struct waiter *waiter, int
     if (deadline_ns == INT64_MAX)
       pthread_cond_wait(&waiter->wake, &client->lock);
     else
-      failure = pthread_cond_clockwait(&waiter->wake, &client->lock, CLOCK_MONOTONIC, &until);
+      failure = pthread_cond_timedwait(&waiter->wake, &client->lock, &until);
   }
   if (waiter->previous != NULL)
     waiter->previous->next = waiter->next;

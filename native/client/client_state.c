@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { NS_IN_MS = 1000000, NS_IN_S = 1000000000, END_SESSION_MS = 1000 };
+enum { NS_IN_MS = 1000000, END_SESSION_MS = 1000 };
 
 /* The pause between two attempts to connect to a peer that does not answer. */
 static const int64_t FIRST_PAUSE_NS = 100 * 1000000LL;
@@ -249,10 +249,10 @@ static enum jp_client_status open_connection(struct jp_client *client, int64_t d
 static enum jp_client_status await_change(struct jp_client *client, int64_t deadline_ns,
                                           struct jp_client_error *error)
 {
-  const struct timespec until = {.tv_sec = deadline_ns / NS_IN_S, .tv_nsec = deadline_ns % NS_IN_S};
+  const struct timespec until = clock_timespec(deadline_ns);
   if (deadline_ns == INT64_MAX)
     pthread_cond_wait(&client->changed, &client->lock);
-  else if (pthread_cond_clockwait(&client->changed, &client->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
+  else if (pthread_cond_timedwait(&client->changed, &client->lock, &until) == ETIMEDOUT)
     return client_fail(error, JP_CLIENT_TIMEOUT, "there was no connection in time");
   return JP_CLIENT_OK;
 }
@@ -538,7 +538,7 @@ static struct jp_client *create_client(void)
   if (client == NULL)
     return NULL;
   pthread_mutex_init(&client->lock, NULL);
-  pthread_cond_init(&client->changed, NULL);
+  clock_init_condition(&client->changed);
   fork_guard_init(&client->fork_guard);
   client->holders = 1;
   client->wake_fd = -1;

@@ -513,9 +513,9 @@ static enum jp_client_status start_output(struct output *output, const int descr
                             .stop = -1,
                             .arrivals = -1,
                             .lock = PTHREAD_MUTEX_INITIALIZER,
-                            .passed_more = PTHREAD_COND_INITIALIZER,
                             .on_output = on_output,
                             .context = context};
+  clock_init_condition(&output->passed_more);
   if (on_output == NULL)
     return JP_CLIENT_OK;
   output->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -548,15 +548,14 @@ static void await_output(struct output *output)
    * pipe. */
   if (epoll_wait(output->arrivals, &arrival, 1, 0) == 0 && !atomic_load(&output->is_reading))
     return;
-  int64_t end = clock_now_ns() + (int64_t)OUTPUT_WAIT_MS * 1000000;
-  const struct timespec until = {.tv_sec = end / 1000000000, .tv_nsec = end % 1000000000};
+  const struct timespec until = clock_timespec(clock_now_ns() + (int64_t)OUTPUT_WAIT_MS * 1000000);
   pthread_mutex_lock(&output->lock);
   uint64_t wanted[2];
   for (int i = 0; i < 2; i++)
     wanted[i] = output->read[i] + count_waiting(output, i);
   int failure = 0;
   while (failure == 0 && (output->passed[0] < wanted[0] || output->passed[1] < wanted[1]))
-    failure = pthread_cond_clockwait(&output->passed_more, &output->lock, CLOCK_MONOTONIC, &until);
+    failure = pthread_cond_timedwait(&output->passed_more, &output->lock, &until);
   pthread_mutex_unlock(&output->lock);
 }
 

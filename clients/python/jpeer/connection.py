@@ -463,7 +463,8 @@ def find_program() -> str:
     found = shutil.which("jpeer")
     if found is None:
         raise FileNotFoundError(
-            "the program jpeer is neither in the package nor in PATH; give launch its path: program="
+            "this package contains no peer (on musl, such as Alpine, it is a client alone), and there is no program "
+            "jpeer in PATH: use connect() with the URL of a peer, or give launch the program's path: program="
         )
     return found
 
