@@ -352,7 +352,7 @@ class Connections(Case):
 
     def test_under_a_policy_the_interfaces_of_jdbc_are_enough(self):
         allow = [*(f"java.sql.{each}" for each in INTERFACES), "java.util.Properties"]
-        self.assertIn(f"--rpc-allow {','.join(allow)}\n", (ROOT / "docs/databases.md").read_text(encoding="utf-8"))
+        self.assertIn(f"\n{','.join(allow)}\n", (ROOT / "docs/databases.md").read_text(encoding="utf-8"))
         with launch(classpath=[jar], allow=allow) as peer, dbapi.connect("jdbc:h2:mem:", java=peer) as connection:
             cursor = connection.execute("create table p(id int generated always as identity, n varchar)")
             cursor.executemany("insert into p(n) values (?)", [["a"], ["b"]])
