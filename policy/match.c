@@ -291,12 +291,9 @@ static bool split_segments(struct text source, struct policy_segment *segments)
   return true;
 }
 
-enum jp_status policy_pattern_compile(struct text source, struct arena *arena, struct policy_pattern *pattern,
-                                      struct jp_error *error)
+static enum jp_status compile(struct text source, struct arena *arena, struct policy_pattern *pattern,
+                              struct jp_error *error)
 {
-  enum jp_status status = check_source(source, error);
-  if (status != JP_OK)
-    return status;
   char *copy = arena_alloc(arena, source.len);
   for (size_t i = 0; copy != NULL && i < source.len; i++)
     copy[i] = (char)fold_ascii((unsigned char)source.data[i]);
@@ -325,9 +322,19 @@ enum jp_status policy_pattern_compile(struct text source, struct arena *arena, s
   return JP_OK;
 }
 
+enum jp_status policy_pattern_compile(struct text source, struct arena *arena, struct policy_pattern *pattern,
+                                      struct jp_error *error)
+{
+  const enum jp_status status = check_source(source, error);
+  return status == JP_OK ? compile(source, arena, pattern, error) : status;
+}
+
+/* An element of an array is judged as a field "[]" of its class. */
 enum jp_status policy_pattern_compile_member(struct text source, struct arena *arena,
                                              struct policy_pattern *pattern, struct jp_error *error)
 {
+  if (text_equal(source, TEXT("[]")))
+    return compile(source, arena, pattern, error);
   if (source.len > 0 && memchr(source.data, '.', source.len) != NULL)
     return jp_fail(error, JP_INVALID, "has a '.', which is in no member's name");
   enum jp_status status = policy_pattern_compile(source, arena, pattern, error);

@@ -43,7 +43,7 @@ struct policy_pattern {
 /* Compiles a class pattern. JP_INVALID: the text describes the fault, and does not repeat the pattern. */
 enum jp_status policy_pattern_compile(struct text source, struct arena *arena, struct policy_pattern *pattern,
                                       struct jp_error *error) JP_MUST_CHECK;
-/* Compiles a member pattern. A member pattern has one segment. "*" sets every_name, too: no member's name has
+/* Compiles a member pattern. A member pattern has one segment, or is "[]", an element of an array. "*" sets every_name, too: no member's name has
  * a '.'. */
 enum jp_status policy_pattern_compile_member(struct text source, struct arena *arena,
                                              struct policy_pattern *pattern,

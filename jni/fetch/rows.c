@@ -168,9 +168,12 @@ static bool add_column(struct rows *rows, size_t index)
   if (made == NULL)
     return fail_java(rows);
   (*env)->SetObjectArrayElement(env, rows->columns, (jsize)index, made);
-  const jobject locals[] = {made, name, data, offsets, valid, objects};
-  for (size_t i = 0; i < sizeof locals / sizeof *locals; i++)
-    (*env)->DeleteLocalRef(env, locals[i]);
+  (*env)->DeleteLocalRef(env, made);
+  (*env)->DeleteLocalRef(env, name);
+  (*env)->DeleteLocalRef(env, data);
+  (*env)->DeleteLocalRef(env, offsets);
+  (*env)->DeleteLocalRef(env, valid);
+  (*env)->DeleteLocalRef(env, objects);
   return true;
 }
 

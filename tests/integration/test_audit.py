@@ -560,6 +560,8 @@ class Learning(Audited):
         results.append(client.request("call", {"instance": numbers, "method": "size", "args": []})["result"]["value"])
         results.append(client.request("jpeer.fetch", {"instance": numbers, "max": 10})["result"])
         results.append(client.call("fixtures.Arguments", "takeColor", typed("fixtures.Color", "RED")))
+        colors = client.call("fixtures.Color", "values")
+        results.append(client.request("get", {"type": "fixtures.Color[]", "field": "[0]", "instance": colors})["result"]["value"])
         results.append(own_name(client, "fixtures.OddCollections.listsThatShare"))  # lists of a class of its own
         results.append(own_name(client, "fixtures.OddCollections.sizeIsTooSmall"))
         results.append("error" in client.request("jpeer.describe", {"type": "fixtures.Shelf"}))

@@ -77,6 +77,9 @@ __all__ = [
     "Timestamp", "TimestampFromTicks", "Types", "Warning", "apilevel", "connect", "paramstyle", "threadsafety",
 ]  # fmt: skip
 
+for _kind in (Warning, Error, *Error.__subclasses__(), *DatabaseError.__subclasses__()):
+    _kind.__module__ = __name__  # which a traceback shows
+
 apilevel = "2.0"
 threadsafety = 2  # threads may share the module and connections
 paramstyle = "qmark"
@@ -447,6 +450,7 @@ class _Rows:
         self._size = FIRST_PAGE
         self._is_done = False
         self._failure: BaseException | None = None
+        self._pending: Exception | None = None  # the failure, which was not raised yet
         self.taken = 0
 
     @property
@@ -458,7 +462,13 @@ class _Rows:
         """Returns the next rows: so many, or all."""
         found: list[tuple[Any, ...]] = []
         while count is None or len(found) < count:
-            if self._position == len(self._page) and not self._fetch(PAGE if count is None else self._size):
+            try:
+                if self._position == len(self._page) and not self._fetch(PAGE if count is None else self._size):
+                    break
+            except Exception as error:
+                if count is None or not found:
+                    raise
+                self._pending = error  # for the next call: these rows are good
                 break
             stop = len(self._page) if count is None else self._position + count - len(found)
             part = self._page[self._position : stop]
@@ -484,6 +494,9 @@ class _Rows:
         return rows > 0 or self._fetch(size)
 
     def _check(self) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            raise pending
         # The peer goes on after a row that failed, but without that row.
         if self._failure is not None:
             raise InterfaceError(f"the rows have ended with an error: {self._failure}") from self._failure
@@ -606,7 +619,8 @@ class Cursor:
                 setters = self._setters(parameters)
                 statement = self._prepare(operation, self._asks_for_keys(operation))
                 self._check_count(len(setters))
-                steps = [*_set(statement, setters), ("call", PREPARED, "execute", statement, ())]
+                clear = ("call", PREPARED, "clearParameters", statement, ())  # those of an earlier execution
+                steps = [clear, *_set(statement, setters), ("call", PREPARED, "execute", statement, ())]
                 try:
                     self._run(steps, statement)
                 except JavaException:
@@ -647,6 +661,7 @@ class Cursor:
         """Executes batches of the rows of a DataFrame or an Arrow table, whose columns are sent as they are."""
         product = self._connection._product
         statement = self._current = self._prepare(operation, False)
+        self._native.call(PREPARED, "clearParameters", statement)
         sender = RowSender(self._connection._java, statement)
         width = 0
 
@@ -680,6 +695,7 @@ class Cursor:
             if other is not None:
                 raise ProgrammingError(f"row {first + other} has {len(setters[other])} parameters, and row {first} has {width}")
         statement = self._current = self._prepare(operation, False)
+        self._native.call(PREPARED, "clearParameters", statement)
         self._check_count(width)
         try:
             if setters:
@@ -770,12 +786,13 @@ class Cursor:
         self._run([("call", STATEMENT, "execute", self._plain, (text, *keys))], self._plain)
 
     def _asks_for_keys(self, text: str) -> bool:
-        return self._connection._gives_keys and _first_word(_checked_operation(text)) in INSERTS
+        # an INSERT that returns rows would give them as its keys
+        is_insert = _first_word(_checked_operation(text)) in INSERTS
+        return self._connection._gives_keys and is_insert and not _RETURNING.search(text)
 
     def _prepare(self, operation: str, asks_for_keys: bool) -> Any:
         """Returns the PreparedStatement for the text, which is kept for the next execution of the same text."""
         if self._prepared is not None and self._sql == (operation, asks_for_keys):
-            self._native.call(PREPARED, "clearParameters", self._prepared)
             return self._prepared
         text = checked_text(_checked_operation(operation))
         self._forget_prepared()
@@ -1104,6 +1121,9 @@ def _checked_operation(operation: str) -> str:
 
 
 _START = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(\w*)", re.DOTALL)
+
+
+_RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
 
 
 def _first_word(text: str) -> str:

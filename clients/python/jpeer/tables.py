@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from ._native import Object, ProtocolError, append_bits, append_offsets, check_offsets
+from ._native import Object, ProtocolError, check_offsets
 from .times import DateTime, Time
 
 if TYPE_CHECKING:
     from .connection import Java
 
 PAGE = 32768  # rows
-JOINED_MAX = 1 << 30  # bytes of a column in one piece: its offsets are int32
 # struct's and numpy's letters of the types with a fixed width
 LETTERS = {
     "byte": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "char": "H", "date": "i",
@@ -43,7 +42,7 @@ class Chunk:
     """A column of a page. `data`, `offsets` and `valid` are bytearrays in the layout of Apache Arrow; `data` of the type
     object is a list of Python values."""
 
-    __slots__ = ("type", "unit", "scale", "nullable", "rows", "data", "offsets", "valid", "is_unknown")
+    __slots__ = ("type", "unit", "scale", "nullable", "rows", "data", "offsets", "valid", "is_unknown", "whole")
 
     def __init__(self, column: dict[str, Any], rows: int) -> None:
         self.type: Any = column.get("type")
@@ -55,6 +54,7 @@ class Chunk:
         if self.type not in TYPES or not has_unit or not has_scale or "name" not in column:
             raise ProtocolError("the peer's answer is malformed: the type of a column")
         self.rows = rows
+        self.whole: Any = None  # a memoryview of the joined bytes of all pages, of which data is a part
         has_offsets = self.type in TEXTS or (self.type == "decimal" and self.scale is None)
         self.offsets = _checked(column, "offsets", 4 * (rows + 1)) if has_offsets else None
         self.valid = _checked(column, "valid", (rows + 7) // 8)
@@ -82,35 +82,13 @@ class Chunk:
             return (self.rows + 7) // 8
         return self.rows * (DECIMAL_SIZE if self.type == "decimal" else WIDTHS[self.type])
 
-    def can_append(self, other: "Chunk") -> bool:
-        """Whether the next page has the same type, and room in this piece."""
-        own, others = (self.type, self.unit, self.scale, self.is_unknown), (other.type, other.unit, other.scale, other.is_unknown)
-        return own == others and len(self.data) + len(other.data) <= JOINED_MAX
-
-    def append(self, other: "Chunk") -> None:
-        """Adds the rows of a page that can be appended."""
-        rows, more = self.rows, other.rows
-        if self.valid is not None or other.valid is not None:
-            if self.valid is None:
-                self.valid = bytearray()
-                append_bits(self.valid, 0, None, rows)
-            append_bits(self.valid, rows, other.valid, more)
-        if self.offsets is not None:
-            append_offsets(self.offsets, other.offsets)
-        if self.type == "boolean":
-            append_bits(self.data, rows, other.data, more)
-        else:
-            self.data += other.data
-        self.rows += more
-        self.nullable = self.nullable or other.nullable
-
     def window(self, begin: int, end: int) -> "Chunk":
         """Returns some of the rows, over the same bytes. begin is a multiple of 8."""
         if begin == 0 and end == self.rows:
             return self
         made = object.__new__(Chunk)
         made.type, made.unit, made.scale, made.nullable, made.rows = self.type, self.unit, self.scale, self.nullable, end - begin
-        made.is_unknown = self.is_unknown
+        made.is_unknown, made.whole = self.is_unknown, None
         bits = slice(begin // 8, (end + 7) // 8)
         made.valid = None if self.valid is None else memoryview(self.valid)[bits]
         made.offsets = None if self.offsets is None else memoryview(self.offsets)[4 * begin : 4 * (end + 1)]
@@ -131,7 +109,7 @@ class Chunk:
         """Returns a chunk of so many of the rows."""
         made = object.__new__(Chunk)
         made.type, made.unit, made.scale, made.nullable = self.type, self.unit, self.scale, self.nullable
-        made.rows, made.is_unknown = rows, self.is_unknown
+        made.rows, made.is_unknown, made.whole = rows, self.is_unknown, None
         made.valid = None if self.valid is None else _bits(self.valid, begin, rows)
         made.offsets = None
         if self.offsets is not None:
@@ -287,13 +265,10 @@ class Table:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for rows, chunks in self._pages:
-            for begin in range(0, rows, PAGE):
-                end = min(begin + PAGE, rows)
-                windows = [chunk.window(begin, end) for chunk in chunks]
-                yield from zip(*self._columns(windows), strict=True) if chunks else [()] * (end - begin)
+            yield from zip(*self._columns(chunks), strict=True) if chunks else [()] * rows
 
     def batches(self, rows: int = PAGE) -> "Iterator[Table]":
-        """Yields Tables of so many rows over the same bytes; fewer rows where the type of a column changes."""
+        """Yields Tables of at most so many rows over the same bytes. A page of 32,768 rows is never joined with the next."""
         if rows < 1:
             raise ValueError(f"rows is {rows}")
         step = max(rows // 8 * 8, 8)  # bits are shared by the byte
@@ -444,7 +419,7 @@ def _nulls_like(like: Chunk, rows: int) -> Chunk:
     """Returns a chunk of nulls of the same type: the peer does not know the type of a column before its first value."""
     made = object.__new__(Chunk)
     made.type, made.unit, made.scale = like.type, like.unit, like.scale
-    made.nullable, made.rows, made.is_unknown = True, rows, False
+    made.nullable, made.rows, made.is_unknown, made.whole = True, rows, False, None
     made.valid = bytes((rows + 7) // 8)
     made.offsets = None if like.offsets is None else bytes(4 * (rows + 1))
     made.data = b"" if made.offsets is not None else bytes(made._size() or 0)
@@ -452,7 +427,7 @@ def _nulls_like(like: Chunk, rows: int) -> Chunk:
 
 
 def _joined(numpy: Any, chunks: Sequence[Chunk]) -> Any:
-    """Returns one array of all numbers; None if they are not all numbers of one kind, or would not remain exact."""
+    """Returns one array of all numbers, over the bytes of the pages if it can; None if they are not all numbers of one kind, or would not remain exact."""
     kinds = {"number" if chunk.type in NUMBERS else chunk.type for chunk in chunks}
     arrays = [chunk.array(numpy) for chunk in chunks]
     if len(kinds) != 1 or any(array is None for array in arrays):
@@ -464,7 +439,25 @@ def _joined(numpy: Any, chunks: Sequence[Chunk]) -> Any:
         whole = numpy.concatenate([array.astype("datetime64[ns]") for array in arrays])
         exact = all((array.astype("datetime64[ns]").astype(array.dtype) == array).all() for array in arrays)
         return whole if exact else None
-    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
+    if len(arrays) == 1:
+        return arrays[0]
+    joined = chunks[0].whole
+    if joined is not None and all(chunk.whole is joined for chunk in chunks) and joined.nbytes == sum(len(chunk.data) for chunk in chunks):
+        return numpy.frombuffer(joined, arrays[0].dtype)
+    whole = numpy.concatenate(arrays)
+    if all((chunk.type, chunk.unit) == (chunks[0].type, chunks[0].unit) for chunk in chunks) and arrays[0].base is not None:
+        _share(whole, chunks)
+    return whole
+
+
+def _share(whole: Any, chunks: Sequence[Chunk]) -> None:
+    """Makes the pages of a column views of the array that has all their values, so that these are in memory only once."""
+    at = 0
+    view = memoryview(whole.view("u1"))
+    for chunk in chunks:
+        end = at + len(chunk.data)
+        chunk.data, chunk.whole = view[at:end], view
+        at = end
 
 
 def _common_type(pyarrow: Any, types: Sequence[Any]) -> Any:
@@ -498,8 +491,7 @@ def read_table(java: "Java", source: Any, columns: Sequence[str] | None, rows: i
         for count, page in _pages(java, source, names, rows):
             if page or found is None:
                 found = [column["name"] for column in page]
-            _join(pages, count, [Chunk(column, count) for column in page])
-            del page  # its buffers are in the pages
+            pages.append((count, [Chunk(column, count) for column in page]))
             if bar is not None:
                 bar.update(count)
     finally:
@@ -525,19 +517,6 @@ def _check_source(source: Any, columns: Any, rows: int | None, least: int) -> No
         raise TypeError(f"java.table needs an object of Java with rows, not {type(source).__name__}")
     if isinstance(columns, str):
         raise TypeError("columns is a list of names, not one str")
-
-
-def _join(pages: list[tuple[int, Sequence[Chunk]]], rows: int, chunks: Sequence[Chunk]) -> None:
-    """Adds a page to the last one, so that each column is one piece; a new piece begins where a type changes."""
-    if rows == 0 and pages:
-        return
-    count, last = pages[-1] if pages else (0, [])
-    if count == 0 or len(last) != len(chunks) or not all(map(Chunk.can_append, last, chunks)):
-        pages.append((rows, chunks))
-        return
-    for chunk, more in zip(last, chunks, strict=True):
-        chunk.append(more)
-    pages[-1] = count + rows, last
 
 
 def _bar(total: int | None) -> Any:

@@ -65,8 +65,7 @@ static void release_schema(struct ArrowSchema *schema)
     free(schema->children[i]);
   }
   free(schema->children);
-  free((void *)(uintptr_t)schema->name);
-  free((void *)(uintptr_t)schema->format);
+  free(schema->private_data);
   schema->release = NULL;
 }
 
@@ -74,14 +73,19 @@ static void release_schema(struct ArrowSchema *schema)
 static bool make_schema(struct ArrowSchema *out, const char *format, const char *name, int64_t flags,
                         int64_t children)
 {
-  *out = (struct ArrowSchema){.format = strdup(format),
-                              .name = strdup(name),
+  size_t length = strlen(format) + 1;
+  char *texts = malloc(length + strlen(name) + 1); /* the format, and the name behind it */
+  *out = (struct ArrowSchema){.format = texts,
                               .flags = flags,
                               .n_children = children,
-                              .children = calloc((size_t)children + 1, sizeof *out->children),
-                              .release = release_schema};
-  if (out->format != NULL && out->name != NULL && out->children != NULL)
+                              .children = calloc((size_t)children + 1, sizeof(void *)),
+                              .release = release_schema,
+                              .private_data = texts};
+  if (texts != NULL && out->children != NULL) {
+    memcpy(texts, format, length);
+    out->name = memcpy(texts + length, name, strlen(name) + 1);
     return true;
+  }
   out->n_children = 0;
   release_schema(out);
   return false;
@@ -192,7 +196,7 @@ static bool make_batch(struct ArrowArray *out, PyObject *batch)
       (struct ArrowArray){.length = rows,
                           .n_buffers = 1,
                           .n_children = count,
-                          .children = calloc((size_t)count + 1, sizeof *out->children),
+                          .children = calloc((size_t)count + 1, sizeof(void *)),
                           .private_data = calloc(1, sizeof(void *)), /* the list of its buffers: no bitmap */
                           .release = release_batch};
   out->buffers = out->private_data;
@@ -353,81 +357,6 @@ PyObject *arrow_check_offsets(PyObject *module, PyObject *args)
   PyBuffer_Release(&offsets);
   PyBuffer_Release(&data);
   return PyBool_FromLong(good);
-}
-
-/* ---- joining the pages of a column ---- */
-
-/* Makes a bytearray longer. Returns the place of its new bytes; NULL: an exception. */
-static char *extend(PyObject *array, size_t more, size_t *before)
-{
-  *before = (size_t)PyByteArray_Size(array);
-  return PyByteArray_Resize(array, (Py_ssize_t)(*before + more)) == 0 ? PyByteArray_AsString(array) + *before
-                                                                      : NULL;
-}
-
-/* append_bits(bytearray, its rows, bits or None, their rows): None means bits that are set. */
-PyObject *arrow_append_bits(PyObject *module, PyObject *args)
-{
-  (void)module;
-  PyObject *array;
-  Py_buffer bits = {0};
-  long long rows;
-  long long more;
-  if (!PyArg_ParseTuple(args, "O!Lz*L:append_bits", &PyByteArray_Type, &array, &rows, &bits, &more))
-    return NULL;
-  size_t size = (size_t)(rows + more + BITS - 1) / BITS;
-  size_t before = (size_t)PyByteArray_Size(array);
-  bool good = before == (size_t)(rows + BITS - 1) / BITS &&
-              (bits.buf == NULL || bits.len == (Py_ssize_t)((more + BITS - 1) / BITS));
-  if (!good)
-    PyErr_SetString(PyExc_ValueError, "the bits do not have these rows");
-  else
-    good = extend(array, size - before, &before) != NULL;
-  if (good) {
-    uint8_t *out = (uint8_t *)PyByteArray_AsString(array);
-    memset(out + before, 0, size - before);
-    if (rows % BITS != 0)
-      out[before - 1] &= (uint8_t)((1 << rows % BITS) - 1);
-    if (rows % BITS == 0 && bits.buf != NULL) {
-      memcpy(out + before, bits.buf, (size_t)bits.len);
-    } else {
-      for (long long i = 0; i < more; i++) {
-        bool is_set = bits.buf == NULL || bit_of(bits.buf, i);
-        out[(rows + i) / BITS] |= (uint8_t)(is_set << (rows + i) % BITS);
-      }
-    }
-  }
-  if (bits.buf != NULL)
-    PyBuffer_Release(&bits);
-  return good ? Py_NewRef(Py_None) : NULL;
-}
-
-/* append_offsets(bytearray, offsets): those after the first, which begin where the bytearray ends. */
-PyObject *arrow_append_offsets(PyObject *module, PyObject *args)
-{
-  (void)module;
-  PyObject *array;
-  Py_buffer more;
-  int32_t last;
-  int32_t next;
-  size_t before;
-  if (!PyArg_ParseTuple(args, "O!y*:append_offsets", &PyByteArray_Type, &array, &more))
-    return NULL;
-  size_t count = (size_t)more.len / sizeof next;
-  bool good = count > 0 && (size_t)PyByteArray_Size(array) >= sizeof last;
-  if (!good)
-    PyErr_SetString(PyExc_ValueError, "there are no offsets");
-  char *out = good ? extend(array, (count - 1) * sizeof next, &before) : NULL;
-  if (out != NULL) {
-    memcpy(&last, out - sizeof last, sizeof last);
-    for (size_t i = 1; i < count; i++, out += sizeof next) {
-      memcpy(&next, (const char *)more.buf + i * sizeof next, sizeof next);
-      next += last;
-      memcpy(out, &next, sizeof next);
-    }
-  }
-  PyBuffer_Release(&more);
-  return out != NULL ? Py_NewRef(Py_None) : NULL;
 }
 
 /* ---- columns of other libraries ---- */
@@ -925,7 +854,9 @@ PyObject *arrow_open(PyObject *module, PyObject *args)
   if (!PyArg_ParseTuple(args, "O|O:arrow_open", &first, &second))
     return NULL;
   struct arrow_reader *reader = calloc(1, sizeof *reader);
-  PyObject *capsule = reader == NULL ? PyErr_NoMemory() : PyCapsule_New(reader, reader_name, free_reader);
+  if (reader == NULL)
+    return PyErr_NoMemory();
+  PyObject *capsule = PyCapsule_New(reader, reader_name, free_reader);
   if (capsule == NULL) {
     free(reader);
     return NULL;

@@ -20,8 +20,6 @@ static PyMethodDef functions[] = {
     {"arrow_stream", arrow_stream, METH_VARARGS, NULL},
     {"arrow_open", arrow_open, METH_VARARGS, NULL},
     {"arrow_read", arrow_read, METH_VARARGS, NULL},
-    {"append_bits", arrow_append_bits, METH_VARARGS, NULL},
-    {"append_offsets", arrow_append_offsets, METH_VARARGS, NULL},
     {"check_offsets", arrow_check_offsets, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 

@@ -417,8 +417,6 @@ PyObject *from_json(struct jp_json json);
 PyObject *arrow_stream(PyObject *module, PyObject *args);
 PyObject *arrow_open(PyObject *module, PyObject *args);
 PyObject *arrow_read(PyObject *module, PyObject *args);
-PyObject *arrow_append_bits(PyObject *module, PyObject *args);
-PyObject *arrow_append_offsets(PyObject *module, PyObject *args);
 PyObject *arrow_check_offsets(PyObject *module, PyObject *args);
 
 /* ---- py_errors.c ---- */

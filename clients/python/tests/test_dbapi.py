@@ -352,6 +352,7 @@ class Connections(Case):
 
     def test_under_a_policy_the_interfaces_of_jdbc_are_enough(self):
         allow = [*(f"java.sql.{each}" for each in INTERFACES), "java.util.Properties"]
+        self.assertIn(f"--rpc-allow {','.join(allow)}\n", (ROOT / "docs/databases.md").read_text(encoding="utf-8"))
         with launch(classpath=[jar], allow=allow) as peer, dbapi.connect("jdbc:h2:mem:", java=peer) as connection:
             cursor = connection.execute("create table p(id int generated always as identity, n varchar)")
             cursor.executemany("insert into p(n) values (?)", [["a"], ["b"]])
@@ -370,8 +371,9 @@ class Hostile(Case):
         self.cursor = self.connection.cursor()
 
     def test_an_error_in_the_middle_comes_after_the_rows_before_it_and_ends_them(self):
+        self.check_error(dbapi.OperationalError, "row 5001 is broken", self.cursor.execute("9000 3 5001 -").fetchall)
         self.cursor.execute("9000 3 5001 -")
-        self.assertEqual(len(self.cursor.fetchmany(5000)), 5000)
+        self.assertEqual(len(self.cursor.fetchmany(6000)), 5000)
         error = self.check_error(dbapi.OperationalError, "row 5001 is broken", self.cursor.fetchone)
         self.assertEqual((error.state, error.code, error.chain), ("08006", 42, ()))
         self.assertIsInstance(error.__cause__, java.java.sql.SQLException)

@@ -337,6 +337,11 @@ class Libraries(unittest.TestCase):
         del table
         frame.loc[1, "C1"] = 98
         self.assertEqual(frame["C1"].tolist()[:2], [99, 98])
+        many = java.table(tables.people(100_000), columns=["age"])
+        self.assertTrue((many["age"] == range(100_000)).all())
+        self.assertIs(many["age"].base.obj, many["age"].base.obj)  # the pages were joined once
+        self.assertEqual([row for row, in many][99_990:], list(range(99_990, 100_000)))
+        self.assertEqual(many.to_pandas()["age"].sum(), sum(range(100_000)))
 
     def test_a_missing_library_is_named(self):
         try:

@@ -15,8 +15,8 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from support.installed import Installed as Prefix
 from support.installed import LIBRARY_COMPONENTS, run
+from support.installed import Installed as Prefix
 from support.peer import BINARY, ROOT, Peer, complaints_in, environment
 
 BUILD = Path(sys.argv[1])

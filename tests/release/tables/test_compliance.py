@@ -131,6 +131,9 @@ class OnMariaDB(Suite):
             row = ("tä😀", None, datetime.timedelta(hours=-30, microseconds=1), datetime.datetime(2024, 3, 31, 2, 30, 0, 5))
             cursor.execute("insert into v(s, u, t, d) values (?, ?, ?, ?)", row)
             self.assertEqual(repr(cursor.lastrowid), "1")
+            returned = cursor.execute("insert into v(s) values ('x'), ('y') returning id").fetchall()
+            self.assertEqual((returned, cursor.lastrowid), ([(2,), (3,)], None))
+            cursor.execute("delete from v where id > 1")
             self.assertEqual(cursor.execute("select * from v").fetchall(), [(1, *row)])
 
 

@@ -111,6 +111,14 @@ class Statements(Case):
             error = self.check_error(dbapi.ProgrammingError, None, self.cursor.execute, "select ?::int", parameters)
             self.assertIn(f"has 1 parameters, and {len(parameters)} are given", str(error))
 
+    def test_keys_are_asked_for_only_if_wanted(self):
+        for wanted in (None, True):
+            cursor = self.connect(generated_keys=wanted).execute("create temporary table k(v text, id serial primary key)")
+            cursor.execute("insert into k(v) values (?)", ["a"])
+            self.assertEqual((cursor.rowcount, repr(cursor.lastrowid)), (1, "1" if wanted else "None"))
+            self.assertEqual(cursor.execute("insert into k(v) values ('b'), ('c') returning id").fetchall(), [(2,), (3,)])
+            self.assertEqual(cursor.execute("update k set v = 'd' where id = ? returning v", [1]).fetchall(), [("d",)])
+
     def test_many_parameters(self):
         self.assertEqual(self.one(f"select cardinality(array[{', '.join('?' * 10_000)}])", *range(10_000)), 10_000)
 

@@ -93,6 +93,10 @@ UNIT_TEST(test_refused)
   assert_string_equal(error.text, "has a NUL");
   assert_int_equal(policy_pattern_compile_member(TEXT("a.b"), &arena, &pattern, &error), JP_INVALID);
   assert_string_equal(error.text, "has a '.', which is in no member's name");
+  assert_int_equal(policy_pattern_compile_member(TEXT("x[]"), &arena, &pattern, &error), JP_INVALID);
+  assert_int_equal(policy_pattern_compile_member(TEXT("[]"), &arena, &pattern, &error), JP_OK);
+  assert_true(policy_pattern_matches(&pattern, TEXT("[]"))); /* an element of an array */
+  assert_false(policy_pattern_matches(&pattern, TEXT("x")));
 
   char longest[POLICY_PATTERN_MAX + 1];
   memset(longest, 'a', sizeof longest);
