@@ -26,7 +26,7 @@ NAME = "tables"
 WHAT = "rows of a query by columns: java.table beside Java alone, and rows that are inserted"
 
 H2 = "com.h2database:h2:2.3.232"
-PACKAGES = ("pyarrow==26.0.1", "pandas==3.1.1")
+PACKAGES = ("numpy==2.4.6", "pandas==3.1.1", "pyarrow==26.0.1")
 ROWS = 1000000
 SENT = 100000
 ROUNDS_A_RUN = 4
@@ -104,7 +104,7 @@ def measure_rival(name, jar, rows, sent):
     """Returns the ms for reading all rows into pandas, and for inserting; None: it was not measured."""
     names, reads, inserts = RIVALS[name]
     _, server, client = placements()[0]
-    folders = packages((*names, PACKAGES[1]))
+    folders = packages((*names, *PACKAGES[:2]))
     with contextlib.ExitStack() as stack:
         where = jar
         if name == "Py4J":

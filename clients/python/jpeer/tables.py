@@ -224,7 +224,9 @@ def _moment(number: int, fraction: int) -> datetime.datetime:
 def _needed(name: str, purpose: str) -> Any:
     try:
         return __import__(name)
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name != name:  # it is installed, but lacks something itself
+            raise
         raise ImportError(f"{purpose} needs {name}, which is not installed: pip install {name}", name=name) from None
 
 
