@@ -263,14 +263,14 @@ def build_all(target, zig, tests=False):
     return toolchain
 
 
-def build_units(target):
-    """The project's tests without a JVM, compiled for the target; returns the folder for ctest. Call it after the wheel was
+def build_units(target, folders):
+    """Tests of these folders of tests/unit, compiled for the target; returns the folder for ctest. Call it after the wheel was
     built."""
     toolchain = build_all(target, WHEEL / "zig/ziglang/zig", tests=True)
     folder = target.folder / "units"
     run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", "-DJPEER_BENCH=OFF", "-DJPEER_PYTHON=OFF",
         "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2", "-DRELACY_INCLUDE_DIR=/usr/include")
-    run("cmake", "--build", folder, "--target", "tests/unit/all")
+    run("cmake", "--build", folder, "--target", *(f"tests/unit/{name}/all" for name in folders))
     return folder
 
 
