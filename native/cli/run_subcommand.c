@@ -515,17 +515,20 @@ static void run_fini(struct run *run)
   registration_destroy(run->registration);
   service_manager_close();
   principals_watch_stop(run->principals);
-  net_destroy(run->server);
-  rpc_peer_destroy(run->peer);
-  catalog_destroy(run->catalog);
   policy_watch_stop(run->policy_watch);
-  principals_destroy(run->principals);
-  policy_source_destroy(run->policies);
+  bool is_unused = net_destroy(run->server); /* else a thread may use all of this until the process ends */
+  if (is_unused) {
+    rpc_peer_destroy(run->peer);
+    catalog_destroy(run->catalog);
+    principals_destroy(run->principals);
+    policy_source_destroy(run->policies);
+  }
   ready_withdraw(&run->presence);
   ready_fini(&run->presence);
   ready_withdraw(&run->ready);
   ready_fini(&run->ready);
-  run_options_fini(&run->options);
+  if (is_unused)
+    run_options_fini(&run->options);
 }
 
 static const char *read_variable(const char *name)

@@ -355,7 +355,8 @@ __attribute__((cold, noinline)) void client_end_requests(struct jp_client *clien
   }
   for (size_t i = 0; i < table->capacity; i++) {
     const struct pending_request *request = &table->places[i];
-    bool is_unsent = client->directory != NULL && request->id > client->sent_id;
+    bool is_unsent = client->directory != NULL && client->kind->waiting != NULL &&
+                     request->begins_at >= client->output_sent;
     const struct jp_client_error *reason = is_unsent ? &unsent : &sent;
     if (request->id != 0)
       end_request(client, request, reason->status, NULL, reason);
@@ -753,6 +754,7 @@ static enum jp_client_status note_requests(struct jp_client *client, const struc
   for (size_t i = 0; i < exchange->count; i++) {
     const struct pending_request request = {.id = first_id + i,
                                             .first_id = first_id,
+                                            .begins_at = client->message_begins_at,
                                             .kind = PENDING_WAITED,
                                             .form = exchange->forms[i],
                                             .as = {.waited = {.waiter = waiter, .index = i}}};
@@ -1063,6 +1065,7 @@ static enum jp_client_status send_request(struct jp_client *client, const struct
   pending->id = client->last_id + 1;
   pending->first_id = pending->id;
   struct buffer *out = client_begin_message(client);
+  pending->begins_at = client->message_begins_at;
   status = append_request(client, request, pending->id, out, error);
   if (status == JP_CLIENT_OK && (out->failed || !add_request(&client->pending, pending)))
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a request");

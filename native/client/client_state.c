@@ -335,6 +335,8 @@ struct message_refs client_message_refs(const struct jp_client *client)
 struct buffer *client_begin_message(struct jp_client *client)
 {
   client->named = client_message_refs(client);
+  if (client->directory != NULL && client->kind->waiting != NULL)
+    client->message_begins_at = client->output_sent + client->kind->waiting(client->transport);
   return client->kind->begin(client->transport);
 }
 
@@ -364,8 +366,8 @@ __attribute__((cold, noinline)) static enum jp_client_status flush_noting(struct
 {
   const size_t waiting = client->kind->waiting == NULL ? 0 : client->kind->waiting(client->transport);
   enum jp_client_status status = client->kind->flush(client->transport, error);
-  if (client->kind->waiting == NULL || client->kind->waiting(client->transport) != waiting)
-    client->sent_id = client->last_id;
+  if (client->kind->waiting != NULL)
+    client->output_sent += waiting - client->kind->waiting(client->transport);
   return status;
 }
 

@@ -70,8 +70,9 @@ enum pending_kind {
 };
 
 struct pending_request {
-  uint64_t id;       /* 0: the entry is free */
-  uint64_t first_id; /* the first id of the requests in its message */
+  uint64_t id;        /* 0: the entry is free */
+  uint64_t first_id;  /* the first id of the requests in its message */
+  uint64_t begins_at; /* where its message begins in the output, see jp_client.message_begins_at */
   enum pending_kind kind;
   enum answer_form form;
   union {
@@ -289,7 +290,10 @@ struct jp_client {
 
   /* Requests and answers. */
   uint64_t last_id;
-  uint64_t sent_id; /* requests with later ids were not sent. Only kept with a directory */
+  /* Bytes of output, counted over all connections; only with a directory. A message that begins at or after
+   * output_sent was not sent. */
+  uint64_t message_begins_at; /* of the message that is being written */
+  uint64_t output_sent;
   struct pending_table pending;
   size_t completions_pending;
   struct completion_queue completed;

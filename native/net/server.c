@@ -478,16 +478,16 @@ void net_drain(struct net_server *server, int64_t grace_ms)
   stop_crew(server, clock_now_ms() + LEAVE_MS);
 }
 
-void net_destroy(struct net_server *server)
+bool net_destroy(struct net_server *server)
 {
   enum { LEAVE_MS = 5000 }; /* may be long, because nobody waits for the end of the process any more */
   if (server == NULL)
-    return;
+    return true;
   close_listeners(server);
   close_metrics(server);
   stop_crew(server, clock_now_ms() + LEAVE_MS);
   if (server->state == NET_SERVER_ABANDONED)
-    return;
+    return false;
   if (server->has_table)
     connection_table_fini(&server->table);
   if (server->has_metrics_table)
@@ -506,4 +506,5 @@ void net_destroy(struct net_server *server)
   web_origins_destroy(server->origins);
   wrong_evidence_fini(&server->wrong_evidence);
   free(server);
+  return true;
 }

@@ -121,7 +121,8 @@ void net_principals_changed(struct net_server *server);
  * exiting the JVM. Returns when all this is done. Called once, by any thread.
  */
 void net_drain(struct net_server *server, int64_t grace_ms);
-/* Called after net_drain, or instead of net_start. */
-void net_destroy(struct net_server *server);
+/* Called after net_drain, or instead of net_start. False: a thread has not left the service in time. The thread may still use
+ * the server, its configuration and the service until the process ends, so nothing is freed. */
+bool net_destroy(struct net_server *server);
 
 #endif

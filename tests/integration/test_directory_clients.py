@@ -3,6 +3,7 @@ tests/integration/directory/directory_calls.c."""
 
 import base64
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -10,9 +11,12 @@ import pty
 import re
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
+import termios
 import threading
+import time
 import unittest
 import uuid
 from pathlib import Path
@@ -173,6 +177,7 @@ class SilentServer:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         self.url = f"ws://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.is_full = threading.Event()
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
@@ -187,7 +192,19 @@ class SilentServer:
             accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
             connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                                b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+            self._await_standstill(connection)
+            self.is_full.set()
             self.is_over.wait(START_SECONDS)
+
+    @staticmethod
+    def _await_standstill(connection):
+        """Returns when no byte has arrived for half a second after the first one."""
+        before, since = 0, time.monotonic()
+        while before == 0 or time.monotonic() - since < 0.5:
+            unread = struct.unpack("i", fcntl.ioctl(connection, termios.FIONREAD, bytes(4)))[0]
+            if unread != before:
+                before, since = unread, time.monotonic()
+            time.sleep(0.01)
 
     def close(self):
         self.is_over.set()
@@ -197,10 +214,11 @@ class SilentServer:
 
 class Programs(DirectoryCase):
     def run_program(self, *words):
-        process = subprocess.Popen([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, text=True,
+        process = subprocess.Popen([PROGRAM, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    env=environment(leaks=True))
         self.addCleanup(process.kill)
         self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
         return process
 
     def call_and_kill(self, *options):
@@ -235,6 +253,10 @@ class Programs(DirectoryCase):
         process = self.run_program("blocked", self.url("service/math"), 15_000_000)
         with kill_after(process):
             self.assertEqual(process.stdout.readline(), "open\n")
+            self.assertTrue(silent.is_full.wait(START_SECONDS))
+            time.sleep(2)
+            process.stdin.write("\n")
+            process.stdin.close()
             self.peer("--service", "math")
             silent.is_over.set()
             results = sorted(process.stdout.readline().rstrip("\n").split(" ", 2) for _ in range(2))

@@ -78,7 +78,8 @@ static void write_control(struct websocket_transport *socket, enum client_ws_opc
 static void close_websocket(struct client_transport *transport)
 {
   struct websocket_transport *socket = websocket_of(transport);
-  if (!socket->has_ended) {
+  /* Output that waits may have requests that were reported as not sent: a close frame would be sent after them. */
+  if (!socket->has_ended && !client_stream_wants_to_write(&socket->stream)) {
     write_control(socket, CLIENT_WS_CLOSE, TEXT("\x03\xe8")); /* 1000 */
     /* The peer need not receive the close frame. */
     (void)!client_stream_flush(&socket->stream, NULL);

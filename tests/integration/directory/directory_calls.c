@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { CALL_MS = 60000 };
 
@@ -61,16 +60,16 @@ struct blocked {
   struct jp_client *client;
   const char *text;
   const char *prefix;
-  int wait_ms;
+  bool waits; /* for a line of stdin, which says that the server accepts no more of the other call */
 };
 
 static void *call_later(void *argument)
 {
   const struct blocked *blocked = argument;
-  const struct timespec pause = {.tv_nsec = blocked->wait_ms * 1000000L};
   struct jp_answer *answer;
   struct jp_client_error error;
-  nanosleep(&pause, NULL);
+  if (blocked->waits && getchar() == EOF)
+    return NULL;
   struct jp_request request =
       jp_build_class_method_call("java.lang.String", "valueOf", JP_ARGUMENTS(jp_string(blocked->text)));
   enum jp_client_status status = jp_client_call(blocked->client, &request, CALL_MS, &answer, &error);
@@ -88,7 +87,7 @@ static int call_blocked(char **words)
   memset(text, 'x', length);
   text[length] = '\0';
   struct jp_client *client = open_client(words[0]);
-  struct blocked calls[] = {{client, text, "1 ", 0}, {client, "short", "2 ", 500}};
+  struct blocked calls[] = {{client, text, "1 ", false}, {client, "short", "2 ", true}};
   pthread_t threads[2];
   for (int i = 0; i < 2; i++)
     pthread_create(&threads[i], NULL, call_later, &calls[i]);
