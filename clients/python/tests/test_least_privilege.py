@@ -220,6 +220,9 @@ class Names(unittest.TestCase):
             def greet(self):
                 return "from Python"
 
+            def repeat(self, text):
+                raise AssertionError("Java has no such overload")
+
         many = type("Many", (Mine,), {f"method{number}": lambda self: None for number in range(300)})
         greeter = "fixtures.members.Callbacks$Greeter"
         for described in ("", f'\n  - {{class: "{greeter}", method: name, action: ALLOW}}'):
@@ -231,6 +234,7 @@ class Names(unittest.TestCase):
                 greet = own.fixtures.members.Callbacks.greeter
                 with self.subTest(described=described):
                     self.assertEqual(greet(Mine()), "from Python")
+                    self.assertEqual(own.fixtures.members.Callbacks.repeat(Mine()), "ABABme")
                     with self.assertRaisesRegex(ValueError, "more than 255 overrides"):
                         greet(many())
 
