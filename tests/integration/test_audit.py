@@ -671,6 +671,8 @@ class Learning(Audited):
                                   check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot be written: No space left on device", done.stderr)
+        done = run_to_end("policy", "suggest", "/dev/zero")
+        self.assertEqual((done.returncode, "/dev/zero is a device" in done.stderr), (1, True), done.stderr)
         self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
         self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
 
