@@ -320,6 +320,25 @@ class Others(Audited):
         principals.write_text(FILE, encoding="utf-8")
         self.await_event("reload", what="principals", outcome="ok")
 
+    def test_foreign_pages_and_too_many_connections_have_lines(self):
+        self.audited("--connections-max", "1")
+        self.client.call(*ADD)
+        connection = self.await_event("connected")["connection"]  # of self.client
+        port = urlsplit(self.peer.address("ws")).port
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as one_more:
+            one_more.recv(1)
+        self.await_event("refused", reason="too many connections (connections-max)", address="127.0.0.1")
+        self.client.close()
+        self.await_event("disconnected", connection=connection)
+        for host, origin, reason in (
+                ("localhost", "https://example.com", "web pages of other origins are not served: --allow-origin names exceptions"),
+                ("example.com", "http://example.com", "this server listens on a loopback address and is not the Host that was asked for")):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as page:
+                page.sendall(f"POST / HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nContent-Length: 0\r\n\r\n".encode())
+                self.assertIn(b" 403 ", page.recv(1000))
+            refused = self.await_event("refused", reason=reason)
+            self.await_event("disconnected", connection=refused["connection"])
+
     def test_reloads_of_policy_and_tls_have_lines(self):
         authority = certificates.Authority(self.folder)
         first, second = (authority.issue(name) for name in ("first", "second"))
