@@ -37,6 +37,7 @@ FRAMES_MAX, CAUSES_MAX = 64, 16
 
 LISTENERS_MAX = 256
 UNDESCRIBED_MAX = 64  # of a class with more, each name is asked for
+COUNTED_MAX = 192  # names with numbers of parameters: a peer accepts 255 overrides
 LISTENER_WAKE_SECONDS = 1.0
 LISTENER_IDLE_SECONDS = 10.0
 
@@ -340,9 +341,8 @@ class CallbackTable:
         hidden = [each for each in hidden if each not in described_names]
         if len(hidden) > UNDESCRIBED_MAX:
             hidden = [each for each in hidden if any(self._is_denied(interface, each) for interface in interfaces)]
-        for each in hidden:
-            found += _with_counts(each, _method_of(target, each))
-        return sorted({*found})
+        counted = [each for name in hidden for each in _with_counts(name, _method_of(target, name))]
+        return sorted({*found, *(counted if len(counted) <= COUNTED_MAX else hidden)})
 
     def _is_denied(self, interface: str, method: str) -> bool:
         """Returns whether the policy denies the method, which may not exist. Does not call the method."""

@@ -242,6 +242,10 @@ class Names(unittest.TestCase):
 
         many = type("Many", (Mine,), {f"method{number}": lambda self: None for number in range(300)})
         greeter = "fixtures.members.Callbacks$Greeter"
+        def wide(self, a=0, b=0, c=0, d=0, e=0, f=0, g=0, h=0, i=0, j=0):
+            raise AssertionError("Java has no such method")
+
+        optional = type("Optional", (Mine,), {f"method{number}": wide for number in range(25)})
         for described in ("", f'\n  - {{class: "{greeter}", method: name, action: ALLOW}}'):
             rules = f"""
   - {{class: fixtures.members.Callbacks, action: ALLOW}}{described}
@@ -252,6 +256,7 @@ class Names(unittest.TestCase):
                 with self.subTest(described=described):
                     self.assertEqual(greet(Mine()), "from Python")
                     self.assertEqual(own.fixtures.members.Callbacks.repeat(Mine()), "ABABme")
+                    self.assertEqual(greet(optional()), "from Python")
                     with self.assertRaisesRegex(ValueError, "more than 255 overrides"):
                         greet(many())
 
