@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { OBJECT_CLASSES_MAX = 32 };
 
@@ -306,6 +308,16 @@ static enum jp_status read_audit_line(struct text line, struct arena *arena,
   return add_used(values, suggestion, error);
 }
 
+/* A device has no end. */
+static enum jp_status check_audit(FILE *file, const char *path, struct jp_error *error)
+{
+  struct stat facts;
+  const bool is_device =
+      fstat(fileno(file), &facts) == 0 && (S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode));
+  return is_device && !isatty(fileno(file)) ? jp_fail(error, JP_INVALID, "%s is a device, not an audit", path)
+                                            : JP_OK;
+}
+
 /* A line may be cut, because the machine was switched off or the file is copied while it is written. A file without a whole
  * line is no audit. */
 static enum jp_status read_audit(const char *path, struct policy_suggestion *suggestion,
@@ -323,6 +335,7 @@ static enum jp_status read_audit(const char *path, struct policy_suggestion *sug
   if (file == NULL)
     return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
   arena_init(&arena);
+  status = check_audit(file, path, error);
   errno = 0;
   for (int number = 1; status == JP_OK && (length = getline(&line, &size, file)) > 0; number++) {
     const bool is_whole = line[length - 1] == '\n';

@@ -135,6 +135,9 @@ void language_locate(struct text source, size_t at, size_t *line, size_t *column
 void language_write_fault(struct buffer *out, const char *name, struct text source, size_t at,
                           const char *message);
 
+/* Appends the line and the caret alone. */
+void language_write_place(struct buffer *out, struct text source, size_t at);
+
 /* Appends the tree in a form of its own, for tests: (call (name a) b (literal int 5)). */
 void language_write(struct buffer *out, const struct node *node);
 

@@ -1318,6 +1318,12 @@ static size_t write_line(struct buffer *out, struct text source, size_t at)
   return columns;
 }
 
+static void write_place(struct buffer *out, struct text source, size_t at)
+{
+  size_t before = write_line(out, source, at);
+  buffer_printf(out, "\n  %*s^\n", (int)before, "");
+}
+
 void language_write_fault(struct buffer *out, const char *name, struct text source, size_t at,
                           const char *message)
 {
@@ -1328,8 +1334,13 @@ void language_write_fault(struct buffer *out, const char *name, struct text sour
     buffer_printf(out, "%s:%zu:%zu: %s\n  ", name, line, column, message);
   else
     buffer_printf(out, "line %zu, column %zu: %s\n  ", line, column, message);
-  size_t before = write_line(out, source, at);
-  buffer_printf(out, "\n  %*s^\n", (int)before, "");
+  write_place(out, source, at);
+}
+
+void language_write_place(struct buffer *out, struct text source, size_t at)
+{
+  BUFFER_LITERAL(out, "  ");
+  write_place(out, source, at);
 }
 
 /* ---- trees as text ---- */

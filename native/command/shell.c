@@ -133,13 +133,17 @@ static void report_failure(struct shell *shell, const struct failure *failure)
     fwrite(out.data, 1, out.len, stderr);
     shell->status = failure->is_syntax ? COMMAND_USAGE : COMMAND_FAILED;
   } else {
-    if (shell->editor == NULL && failure->has_place && failure->kind != FAILURE_INTERRUPTED) {
+    const bool is_in_script =
+        shell->editor == NULL && failure->has_place && failure->kind != FAILURE_INTERRUPTED;
+    if (is_in_script) {
       size_t line;
       size_t column;
       language_locate(shell->source, failure->at, &line, &column);
       fprintf(stderr, "%s:%zu:%zu: ", shell->file, line, column);
+      language_write_place(&out, shell->source, failure->at);
     }
     shell->status = command_report(shell->command, failure, has_place ? shell->source : TEXT_ABSENT);
+    fwrite(out.data, 1, out.len, stderr);
   }
   buffer_fini(&out);
   if (failure->kind == FAILURE_CONNECTION && shell->editor != NULL)

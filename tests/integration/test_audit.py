@@ -1,5 +1,6 @@
 """The audit of the real peer: who did what and how it ended, when the file is moved, and when the disk is full."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -319,6 +320,30 @@ class Others(Audited):
         self.assertIn("nonsense", self.await_event("reload", what="principals", outcome="error")["reason"])
         principals.write_text(FILE, encoding="utf-8")
         self.await_event("reload", what="principals", outcome="ok")
+
+    def test_foreign_pages_and_too_many_connections_have_lines(self):
+        self.audited("--connections-max", "1")
+        self.client.call(*ADD)
+        connection = self.await_event("connected")["connection"]  # of self.client
+        port = urlsplit(self.peer.address("ws")).port
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as one_more:
+            one_more.recv(1)
+        self.await_event("refused", reason="too many connections (connections-max)", address="127.0.0.1")
+        self.client.close()
+        self.await_event("disconnected", connection=connection)
+
+        def answer_to(host, origin):
+            with contextlib.suppress(ConnectionResetError), socket.create_connection(("127.0.0.1", port), timeout=10) as page:
+                page.sendall(f"POST / HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nContent-Length: 0\r\n\r\n".encode())
+                return page.recv(1000)
+            return b""
+
+        for host, origin, reason in (
+                ("localhost", "https://example.com", "web pages of other origins are not served: --allow-origin names exceptions"),
+                ("example.com", "http://example.com", "this server listens on a loopback address and is not the Host that was asked for")):
+            eventually(lambda h=host, o=origin: b" 403 " in answer_to(h, o), "a page is refused, when the place is free")
+            refused = self.await_event("refused", reason=reason)
+            self.await_event("connected", connection=refused["connection"])
 
     def test_reloads_of_policy_and_tls_have_lines(self):
         authority = certificates.Authority(self.folder)
@@ -671,6 +696,8 @@ class Learning(Audited):
                                   check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot be written: No space left on device", done.stderr)
+        done = run_to_end("policy", "suggest", "/dev/zero")
+        self.assertEqual((done.returncode, "/dev/zero is a device" in done.stderr), (1, True), done.stderr)
         self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
         self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
 

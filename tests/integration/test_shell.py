@@ -246,6 +246,7 @@ class Scripts(PeerCase):
         out, errors, status = self.script("1\nInteger.parseInt(\"x\")\n2")
         self.assertEqual((out, status), ("1\n", 1))
         self.assertTrue(errors.startswith("FILE:2:9: java.lang.NumberFormatException"), errors)
+        self.assertTrue(errors.endswith("\n  Integer.parseInt(\"x\")\n          ^\n"), errors)
 
     def test_options_after_the_address_are_options(self):
         for words, status, shown, said in (

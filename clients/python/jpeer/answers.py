@@ -46,6 +46,7 @@ def described(answer: Any, what: str) -> dict[str, Any]:
             _each(answer[key], str)
         _each(answer.get("nested") or [], str)
         _optional(answer, str, "modifiers", "text")
+        _optional(answer, bool, "identity")
         if answer.get("class") is not None:
             _text(answer["class"])
         for key in ("fields", "methods", "constructors"):

@@ -37,6 +37,7 @@ FRAMES_MAX, CAUSES_MAX = 64, 16
 
 LISTENERS_MAX = 256
 UNDESCRIBED_MAX = 64  # of a class with more, each name is asked for
+COUNTED_MAX = 192  # names with numbers of parameters: a peer accepts 255 overrides
 LISTENER_WAKE_SECONDS = 1.0
 LISTENER_IDLE_SECONDS = 10.0
 
@@ -322,8 +323,8 @@ class CallbackTable:
         )
 
     def _overrides(self, target: Any, interfaces: Sequence[str]) -> list[str]:
-        """Returns the default methods that the target has, with their numbers of parameters, and the names of its methods
-        that the descriptions lack: a policy may allow Java to call a method and hide it from this client."""
+        """Returns the default methods that the target has, and its methods that the descriptions lack: a policy may allow
+        Java to call a method and hide it from this client. Each is with the numbers of parameters that the target accepts."""
         cls = type(target)
         found, described_names = [], set(OBJECT_METHODS)
         for interface in interfaces:
@@ -340,7 +341,8 @@ class CallbackTable:
         hidden = [each for each in hidden if each not in described_names]
         if len(hidden) > UNDESCRIBED_MAX:
             hidden = [each for each in hidden if any(self._is_denied(interface, each) for interface in interfaces)]
-        return sorted({*found, *hidden})
+        counted = [each for name in hidden for each in _with_counts(name, _method_of(target, name))]
+        return sorted({*found, *(counted if len(counted) <= COUNTED_MAX else hidden)})
 
     def _is_denied(self, interface: str, method: str) -> bool:
         """Returns whether the policy denies the method, which may not exist. Does not call the method."""
@@ -583,6 +585,21 @@ def accepts(function: Callable[..., Any], count: int) -> bool:
     except ValueError:
         return True
     return True
+
+
+def _with_counts(name: str, function: Callable[..., Any]) -> list[str]:
+    """Returns the name with each number of arguments that the function accepts (`serialize/3`): Java may have further
+    methods of that name. Returns the name alone if the number is unlimited or unknown."""
+    import inspect
+
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return [name]
+    if any(each.kind == each.VAR_POSITIONAL for each in parameters):
+        return [name]
+    most = sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters)
+    return [f"{name}/{count}" for count in range(most + 1) if accepts(function, count)]
 
 
 def arity_of(function: Callable[..., Any]) -> int:

@@ -927,7 +927,9 @@ def _text_signature(method: dict[str, Any]) -> str:
 
 def _is_identity(info: dict[str, Any]) -> bool:
     """Returns whether the class inherits `equals` from java.lang.Object or java.lang.Enum, which compare by
-    identity."""
+    identity. The peer says so where the policy hides `equals`."""
+    if info.get("identity"):
+        return True
     for method in info["methods"]:
         if method["name"] == "equals" and [each["type"] for each in method["parameters"]] == [OBJECT]:
             return method.get("inheritedFrom") in (OBJECT, ENUM)

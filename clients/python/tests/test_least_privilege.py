@@ -188,10 +188,27 @@ class Names(unittest.TestCase):
             for _ in range(2):
                 bean = other.fixtures.heritage.Heritage.hidden()
                 self.assertEqual(bean.read(), "Hidden")
-            for use in (bean.give, bean.secret, bean.local, lambda: str(bean), lambda: hash(bean), lambda: bean == 5,
+            for use in (bean.give, bean.secret, bean.local, lambda: str(bean), lambda: bean == 5,
                         other.fixtures.heritage.Heritage.below):
                 self.assertRaises(PermissionError, use)
             self.assertEqual(repr(bean), "<fixtures.heritage.Heritage$Hidden>")
+
+    def test_objects_without_equals_of_their_own_are_compared_without_rules(self):
+        rules = """
+  - {class: fixtures.heritage.Heritage, method: hidden, action: ALLOW}
+  - {class: fixtures.heritage.Open, method: read, action: ALLOW}
+  - {class: java.util.concurrent.TimeUnit, method: valueOf, action: ALLOW}
+  - {class: java.util.Collections, method: list, action: ALLOW}
+  - {class: java.util.Collections, method: emptyEnumeration, action: ALLOW}"""
+        with launch_with(rules) as other:
+            there = other.java.util
+            first, second = other.fixtures.heritage.Heritage.hidden(), other.fixtures.heritage.Heritage.hidden()
+            self.assertEqual(({first, second, first}, first == second), ({first, second}, False))
+            second_unit, minute = map(there.concurrent.TimeUnit.valueOf, ("SECONDS", "MINUTES"))
+            self.assertEqual({second_unit: 1, minute: 2}[there.concurrent.TimeUnit.valueOf("SECONDS")], 1)
+            made = [there.Collections.list(there.Collections.emptyEnumeration()) for _ in range(2)]
+            self.assertRaises(PermissionError, hash, made[0])
+            self.assertRaises(PermissionError, lambda: made[0] == made[1])
 
     def test_dir_shows_what_is_allowed(self):
         names = dir(util.PriorityQueue())
@@ -220,8 +237,15 @@ class Names(unittest.TestCase):
             def greet(self):
                 return "from Python"
 
+            def repeat(self, text):
+                raise AssertionError("Java has no such overload")
+
         many = type("Many", (Mine,), {f"method{number}": lambda self: None for number in range(300)})
         greeter = "fixtures.members.Callbacks$Greeter"
+        def wide(self, a=0, b=0, c=0, d=0, e=0, f=0, g=0, h=0, i=0, j=0):
+            raise AssertionError("Java has no such method")
+
+        optional = type("Optional", (Mine,), {f"method{number}": wide for number in range(25)})
         for described in ("", f'\n  - {{class: "{greeter}", method: name, action: ALLOW}}'):
             rules = f"""
   - {{class: fixtures.members.Callbacks, action: ALLOW}}{described}
@@ -231,6 +255,8 @@ class Names(unittest.TestCase):
                 greet = own.fixtures.members.Callbacks.greeter
                 with self.subTest(described=described):
                     self.assertEqual(greet(Mine()), "from Python")
+                    self.assertEqual(own.fixtures.members.Callbacks.repeat(Mine()), "ABABme")
+                    self.assertEqual(greet(optional()), "from Python")
                     with self.assertRaisesRegex(ValueError, "more than 255 overrides"):
                         greet(many())
 
@@ -278,7 +304,7 @@ class Names(unittest.TestCase):
             self.assertEqual(self.calls(lambda name=name: hasattr(held, name)), count)
         self.assertEqual(self.calls(lambda: hasattr(held, "_trim")), 0)
         for idiom, count in ((held.size, 1), (lambda: held.contains("a"), 1), (lambda: len(held), 1), (held.iterator, 1),
-                             (lambda: str(held), 1), (lambda: hash(held), 1), (lambda: held.forEach(str), 1),
+                             (lambda: str(held), 1), (lambda: hash(held), 0), (lambda: held.forEach(str), 1),
                              (lambda: list(held.parallelStream()), 4)):
             idiom()
             self.assertEqual(self.calls(idiom), count)

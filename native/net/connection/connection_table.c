@@ -158,6 +158,8 @@ static void reset_connection(struct connection *connection, int fd,
   connection_speak(connection, protocol);
 }
 
+#define TOO_MANY "too many connections (connections-max)"
+
 /* Closes the socket of a client, because there are too many connections. */
 static void refuse_connection(const struct connection_protocol *protocol, int fd, bool has_tls)
 {
@@ -167,7 +169,7 @@ static void refuse_connection(const struct connection_protocol *protocol, int fd
   if (has_tls)
     buffer_append_text(&out, (struct text){alert, sizeof alert});
   else if (protocol->write_refusal != NULL)
-    protocol->write_refusal(&out, CONNECTION_NO_ROOM, "too many connections (connections-max)");
+    protocol->write_refusal(&out, CONNECTION_NO_ROOM, TOO_MANY);
   ssize_t sent = send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
   (void)sent;
   buffer_fini(&out);
@@ -182,6 +184,7 @@ void connection_table_accept(struct connection_table *table, int fd,
   struct connection *connection = reserve_place(table);
   if (connection == NULL) {
     monitor_count_refusal(table->limits.monitor, METRICS_REFUSAL_CONNECTIONS);
+    connection_audit_refusal(0, address, TOO_MANY);
     refuse_connection(protocol, fd, credentials != NULL);
     return;
   }

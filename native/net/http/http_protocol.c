@@ -102,6 +102,7 @@ static enum step refuse_evidence(struct connection *connection, enum principal_r
                                  const struct jp_error *error)
 {
   connection->is_midway = false;
+  connection_audit_refusal(connection->number, &connection->address, error->text);
   if (refusal == PRINCIPAL_AT_LIMIT)
     return write_refused(connection, refusal, error);
   char address[CLIENT_ADDRESS_TEXT];
@@ -110,7 +111,6 @@ static enum step refuse_evidence(struct connection *connection, enum principal_r
                                           refusal != PRINCIPAL_NOT_KNOWN, now_ms);
   log_warn_rarely("a request of %s is refused: %s", client_address_write(&connection->address, address),
                   error->text);
-  connection_audit_refusal(connection->number, &connection->address, error->text);
   if (delay_ms == 0)
     return write_unauthorized(connection, refusal);
   state_of(connection)->refusal = refusal;
@@ -411,11 +411,13 @@ static bool speaks_tls(const struct connection *connection)
 }
 
 /* A request that is refused by its head. */
-static void count_refusal(const struct connection *connection, const struct http_route_result *route)
+static void note_refusal(const struct connection *connection, const struct http_route_result *route)
 {
   struct net_monitor *monitor = connection->limits->monitor;
   if (route->action != HTTP_RESPOND)
     return;
+  if (route->response.status == 401 || route->response.status == 403)
+    connection_audit_refusal(connection->number, &connection->address, route->response.reason);
   if (route->response.status == 401)
     monitor_count_refusal(monitor, METRICS_REFUSAL_WRONG_EVIDENCE);
   else if (route->response.status == 403)
@@ -456,7 +458,7 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
     connection->began_ms = clock_now_ms();
     return STEP_WAITS;
   }
-  count_refusal(connection, &route);
+  note_refusal(connection, &route);
   if (route.refused_origin.data != NULL) {
     char shown[ORIGIN_SHOWN + 1];
     text_escape(route.refused_origin, "", "\"\\", shown, sizeof shown);

@@ -398,6 +398,28 @@ static void write_function(const struct op_description *look, const struct meta_
   buffer_append_char(out, '}');
 }
 
+static bool compares_by_identity(const struct meta_json *json, const struct meta_member *equals)
+{
+  struct text declaring = name_of(json, equals->declaring);
+  return text_equal(declaring, TEXT("java.lang.Object")) || text_equal(declaring, TEXT("java.lang.Enum"));
+}
+
+/* Clients compare such objects by their refs, without a call. Where the policy shows equals, they see that there. */
+static void write_identity(const struct meta_json *json, struct buffer *out)
+{
+  const struct meta_member *members = json->members.methods.items;
+  const struct catalog_tables *tables = tables_of(json);
+  for (size_t i = 0; i < json->members.methods.count; i++) {
+    const struct catalog_method *method = &tables->methods[members[i].index];
+    if (text_equal(catalog_text(tables, method->name), TEXT("equals")) &&
+        text_equal(catalog_text(tables, method->descriptor), TEXT("(Ljava/lang/Object;)Z"))) {
+      if (!members[i].allowed && compares_by_identity(json, &members[i]))
+        BUFFER_LITERAL(out, ",\"identity\":true");
+      return;
+    }
+  }
+}
+
 static bool is_member_class(const struct catalog_class *class, size_t outer_length)
 {
   return !class->hidden && (class->access & ACCESS_PUBLIC) != 0 && class->simple_name_at == outer_length + 1;
@@ -451,8 +473,10 @@ static enum jp_status write_looked_class(const struct op_description *look,
     write_function(look, &json, out);
     write_nested(look, known, policy, channel, out);
   }
-  if (status == JP_OK)
+  if (status == JP_OK) {
+    write_identity(&json, out);
     status = write_members(&json, out);
+  }
   meta_json_fini(&json);
   meta_query_fini(&query);
   return status;
