@@ -204,7 +204,8 @@ static void pause_watching(void)
 /* Reads the list. An etcd that restarts refuses connections for a moment, so reads are repeated for the time of a
  * look-up. */
 static enum jp_client_status read_persistently(const struct watching *watching,
-                                               struct jp_directory_peers **list, struct jp_client_error *error)
+                                               struct jp_directory_peers **list,
+                                               struct jp_client_error *error)
 {
   const int64_t lost_ms = clock_now_ms() + watching->access.timeout_ms;
   const int64_t end_ms = lost_ms < watching->deadline_ms ? lost_ms : watching->deadline_ms;

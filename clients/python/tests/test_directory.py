@@ -130,6 +130,9 @@ class Names(DirectoryCase):
         self.refuse("other", "no peer of the directory has that name")
         self.refuse(str(uuid.uuid4()), "no peer of the directory has that UUID")
         self.refuse("service/math", "no peer of the directory has that service")
+        name = str(uuid.uuid4())
+        put_peer(self.etcd, found.json_rpc, name)
+        self.assertEqual(self.connect(name).java.lang.Math.max(3, 5), 5)
         self.refuse("by-name", "takes a name", ValueError)
         self.refuse("calc", "pin", ValueError, pin=True)
 
