@@ -222,6 +222,7 @@ class Connection:
     url: str  # the address at which other clients connect, for launch()
     process_id: int | None  # of the launched peer
     timeout: float | None  # the time limit of every wait, in seconds; None (the default): no limit
+    idempotent: bool  # requests have the option `idempotent`; set False by default
     is_closed: bool
     pins: bool  # each link has a Java thread of its own: this thread's link now, other links from their first call on
     session: str | None  # the UUID of the session that the links share; set once, to the result of share_session

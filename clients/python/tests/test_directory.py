@@ -252,6 +252,30 @@ class Services(DirectoryCase):
         [second] = pids()
         self.assertIn(second, set(peers) - {first})
 
+    def test_an_idempotent_call_goes_to_another_peer(self):
+        tally = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-test-")), "tally")
+        options = ("--service", "math", "--rpc-idempotent", "fixtures.Tally.addSlowly,java.util.List.of")
+        peers = {peer.process.pid: peer for peer in (self.peer(*options), self.peer(*options))}
+        java = self.connect("service/math")
+        first = peers[java.java.lang.ProcessHandle.current().pid()]
+        java.idempotent = True
+        self.assertTrue(java.idempotent)
+        with self.assertRaisesRegex(jpeer.Denied, "idempotent"):
+            java.fixtures.Tally.add(str(tally), "line")
+        with self.assertRaisesRegex(jpeer.Denied, "idempotent"):
+            java._connection.batch([("call", "fixtures.Tally", "add", None, (str(tally), "line"))])
+        self.assertFalse(tally.exists())
+        with ThreadPoolExecutor(1) as pool:
+            call = pool.submit(java.fixtures.Tally.addSlowly, str(tally), "line", 2000)
+            await_true(tally.exists, "the call runs")
+            first.kill()
+            self.assertEqual(call.result(), "line")
+        self.assertEqual(tally.read_text().splitlines(), ["line", "line"])
+        made = java.java.util.List.of(1, 2)
+        java.idempotent = False
+        self.assertEqual(made.size(), 2)
+        self.assertTrue(self.connect("service/math", idempotent=True).idempotent)
+
     def test_peers_that_do_not_answer_are_passed_over(self):
         """Ports that are closed, accept and never answer, and answer garbage."""
         peer = self.peer("--service", "math")
