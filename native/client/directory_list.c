@@ -11,6 +11,7 @@
 enum { FAULT_SIZE = 1100, PAUSE_MS = 100 };
 /* A watch ends after that time, and begins again: a server that hangs is not noticed by a watch. */
 enum { WATCH_MS = 30000, INTERRUPTIBLE_MS = 300 };
+enum { READ_MS = 1000 }; /* that a read may take at least, also if a watch has less time */
 
 struct jp_directory_peers {
   struct arena arena; /* of all texts */
@@ -87,7 +88,7 @@ static bool fill_list(struct jp_directory_peers *list, const struct found_peers 
 
 /* *is_lost: no endpoint has answered. */
 static enum jp_client_status read_list(const struct directory_access *access, struct etcd_client *etcd,
-                                       struct jp_directory_peers **list, bool *is_lost,
+                                       int64_t deadline_ms, struct jp_directory_peers **list, bool *is_lost,
                                        struct jp_client_error *error)
 {
   struct found_peers found;
@@ -97,7 +98,8 @@ static enum jp_client_status read_list(const struct directory_access *access, st
   if (made == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a list of peers");
   arena_init(&made->arena);
-  enum jp_client_status status = directory_find_all(access, etcd, &made->arena, &found, is_lost, error);
+  enum jp_client_status status =
+      directory_find_all(access, etcd, deadline_ms, &made->arena, &found, is_lost, error);
   if (status == JP_CLIENT_OK && !fill_list(made, &found))
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a list of peers");
   if (status != JP_CLIENT_OK) {
@@ -137,7 +139,7 @@ enum jp_client_status jp_directory_list(const struct jp_directory_config *config
   if (status != JP_CLIENT_OK)
     return status;
   bool is_lost;
-  status = read_list(&access, etcd, list, &is_lost, error);
+  status = read_list(&access, etcd, clock_now_ms() + access.timeout_ms, list, &is_lost, error);
   close_directory(&access, etcd);
   return status;
 }
@@ -211,7 +213,10 @@ static enum jp_client_status read_persistently(const struct watching *watching,
   const int64_t end_ms = lost_ms < watching->deadline_ms ? lost_ms : watching->deadline_ms;
   for (;;) {
     bool is_lost;
-    enum jp_client_status status = read_list(&watching->access, watching->etcd, list, &is_lost, error);
+    const int64_t least_ms =
+        clock_now_ms() + (watching->access.timeout_ms < READ_MS ? watching->access.timeout_ms : READ_MS);
+    enum jp_client_status status = read_list(&watching->access, watching->etcd,
+                                             end_ms > least_ms ? end_ms : least_ms, list, &is_lost, error);
     if (!is_lost || clock_now_ms() + PAUSE_MS >= end_ms)
       return status;
     if (is_interrupted(watching))

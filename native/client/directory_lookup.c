@@ -298,13 +298,12 @@ static enum jp_client_status read_keys(struct etcd_client *etcd, struct text key
 }
 
 enum jp_client_status directory_find_all(const struct directory_access *access, struct etcd_client *etcd,
-                                         struct arena *arena, struct found_peers *found, bool *is_lost,
-                                         struct jp_client_error *error)
+                                         int64_t deadline_ms, struct arena *arena, struct found_peers *found,
+                                         bool *is_lost, struct jp_client_error *error)
 {
   struct etcd_pairs pairs = {0};
-  enum jp_client_status status =
-      read_keys(etcd, directory_prefix_peers(arena, text_of(access->space)), ETCD_PREFIX,
-                clock_now_ms() + access->timeout_ms, arena, &pairs, is_lost, error);
+  enum jp_client_status status = read_keys(etcd, directory_prefix_peers(arena, text_of(access->space)),
+                                           ETCD_PREFIX, deadline_ms, arena, &pairs, is_lost, error);
   if (status == JP_CLIENT_OK)
     status = read_entries(access, &pairs, DIRECTORY_KEY_STATE, arena, found, error);
   if (status == JP_CLIENT_OK)

@@ -193,6 +193,17 @@ class Names(DirectoryCase):
         self.assertEqual(jpeer.wait_for(self.etcd.endpoints, "calc", timeout=SECONDS).name, "calc")
         timer.join()
 
+    def test_a_wait_ends_in_time_while_the_directory_hangs(self):
+        [member] = self.etcd.members
+        member.hang()
+        try:
+            started = time.monotonic()
+            with self.assertRaisesRegex(ConnectionError, "does not answer in time"):
+                jpeer.wait_for(self.etcd.endpoints, "calc", timeout=0.3)
+            self.assertLess(time.monotonic() - started, 4)
+        finally:
+            member.go_on()
+
     def test_a_signal_ends_the_wait(self):
         def stop(*_):
             raise InterruptedError("the signal")
