@@ -226,8 +226,17 @@ class Names(DirectoryCase):
         async def run():
             with self.assertRaises(TimeoutError):
                 await jpeer.aio.wait_for(self.etcd.endpoints, "calc", timeout=0.2)
+            waiting = asyncio.create_task(jpeer.aio.wait_for(self.etcd.endpoints, "calc"))
+            await asyncio.sleep(0.2)
+            waiting.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await waiting
             waiting = asyncio.create_task(jpeer.aio.wait_for(self.etcd.endpoints, "calc", timeout=SECONDS))
             await asyncio.sleep(0.2)
+            [member] = self.etcd.members
+            member.kill()
+            await asyncio.sleep(1.5)
+            member.start()
             peer = await asyncio.to_thread(self.peer, "-n", "calc", "--service", "math")
             self.assertEqual((await waiting).name, "calc")
             self.assertEqual([each.name for each in await jpeer.aio.peers(self.etcd.endpoints)], ["calc"])
