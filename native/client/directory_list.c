@@ -11,6 +11,7 @@
 enum { FAULT_SIZE = 1100, PAUSE_MS = 100 };
 /* A watch ends after that time, and begins again: a server that hangs is not noticed by a watch. */
 enum { WATCH_MS = 30000, INTERRUPTIBLE_MS = 300 };
+enum { READ_MS = 1000 }; /* that a read may take at least, also if a watch has less time */
 
 struct jp_directory_peers {
   struct arena arena; /* of all texts */
@@ -85,16 +86,20 @@ static bool fill_list(struct jp_directory_peers *list, const struct found_peers 
   return true;
 }
 
+/* *is_lost: no endpoint has answered. */
 static enum jp_client_status read_list(const struct directory_access *access, struct etcd_client *etcd,
-                                       struct jp_directory_peers **list, struct jp_client_error *error)
+                                       int64_t deadline_ms, struct jp_directory_peers **list, bool *is_lost,
+                                       struct jp_client_error *error)
 {
   struct found_peers found;
   struct jp_directory_peers *made = calloc(1, sizeof *made);
   *list = NULL;
+  *is_lost = false;
   if (made == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a list of peers");
   arena_init(&made->arena);
-  enum jp_client_status status = directory_find_all(access, etcd, &made->arena, &found, error);
+  enum jp_client_status status =
+      directory_find_all(access, etcd, deadline_ms, &made->arena, &found, is_lost, error);
   if (status == JP_CLIENT_OK && !fill_list(made, &found))
     status = client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a list of peers");
   if (status != JP_CLIENT_OK) {
@@ -133,7 +138,8 @@ enum jp_client_status jp_directory_list(const struct jp_directory_config *config
   enum jp_client_status status = open_directory(config, &access, &etcd, error);
   if (status != JP_CLIENT_OK)
     return status;
-  status = read_list(&access, etcd, list, error);
+  bool is_lost;
+  status = read_list(&access, etcd, clock_now_ms() + access.timeout_ms, list, &is_lost, error);
   close_directory(&access, etcd);
   return status;
 }
@@ -167,6 +173,7 @@ struct watching {
   int64_t revision; /* the changes up to here are known */
   bool has_begun;   /* the watch */
   bool has_changed;
+  bool is_older; /* than the revision: the directory is another one, or this member is late */
 };
 
 static bool note_events(void *context, const struct etcd_event *events, size_t count, int64_t revision)
@@ -174,8 +181,11 @@ static bool note_events(void *context, const struct etcd_event *events, size_t c
   struct watching *watching = context;
   (void)events;
   watching->has_begun = true;
-  if (count == 0)
-    return true;
+  if (count == 0) {
+    /* A directory that has lost its data counts from 1 again, and reports nothing until it reaches the old revision. */
+    watching->is_older = revision < watching->revision;
+    return !watching->is_older;
+  }
   watching->has_changed = true;
   watching->revision = revision;
   return false;
@@ -187,12 +197,40 @@ static bool is_interrupted(const struct watching *watching)
   return config != NULL && config->interrupted != NULL && config->interrupted(config->interrupted_context);
 }
 
+static void pause_watching(void)
+{
+  static const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+  nanosleep(&pause, NULL);
+}
+
+/* Reads the list. An etcd that restarts refuses connections for a moment, so reads are repeated for the time of a
+ * look-up. */
+static enum jp_client_status read_persistently(const struct watching *watching,
+                                               struct jp_directory_peers **list,
+                                               struct jp_client_error *error)
+{
+  const int64_t lost_ms = clock_now_ms() + watching->access.timeout_ms;
+  const int64_t end_ms = lost_ms < watching->deadline_ms ? lost_ms : watching->deadline_ms;
+  for (;;) {
+    bool is_lost;
+    const int64_t least_ms =
+        clock_now_ms() + (watching->access.timeout_ms < READ_MS ? watching->access.timeout_ms : READ_MS);
+    enum jp_client_status status = read_list(&watching->access, watching->etcd,
+                                             end_ms > least_ms ? end_ms : least_ms, list, &is_lost, error);
+    if (!is_lost || clock_now_ms() + PAUSE_MS >= end_ms)
+      return status;
+    if (is_interrupted(watching))
+      return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted");
+    pause_watching();
+  }
+}
+
 /* Replaces the list if it differs; *is_new says whether. */
 static enum jp_client_status renew_list(struct watching *watching, struct jp_directory_peers **list,
                                         bool *is_new, struct jp_client_error *error)
 {
   struct jp_directory_peers *now;
-  enum jp_client_status status = read_list(&watching->access, watching->etcd, &now, error);
+  enum jp_client_status status = read_persistently(watching, &now, error);
   if (now == NULL)
     return status;
   *is_new = *list == NULL || !are_lists_equal(*list, now);
@@ -212,7 +250,6 @@ static enum jp_client_status renew_list(struct watching *watching, struct jp_dir
 static enum jp_client_status await_change(struct watching *watching, bool *should_read,
                                           struct jp_client_error *error)
 {
-  static const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
   struct arena arena;
   struct jp_error why;
   const int64_t now_ms = clock_now_ms();
@@ -220,6 +257,7 @@ static enum jp_client_status await_change(struct watching *watching, bool *shoul
   const int64_t most_ms = now_ms + (has_hook ? INTERRUPTIBLE_MS : WATCH_MS);
   *should_read = false;
   watching->has_begun = false;
+  watching->is_older = false;
   if (is_interrupted(watching))
     return client_fail(error, JP_CLIENT_INTERRUPTED, "the wait was interrupted");
   if (now_ms >= watching->deadline_ms)
@@ -233,9 +271,10 @@ static enum jp_client_status await_change(struct watching *watching, bool *shoul
                                            note_events, watching, &why);
   arena_fini(&arena);
   /* A server that hangs begins no watch: a read goes to another one. */
-  *should_read = watching->has_changed || !watching->has_begun || status == JP_NOT_FOUND || status == JP_IO;
-  if (status == JP_IO)
-    nanosleep(&pause, NULL); /* the read tells whether the directory is lost */
+  *should_read = watching->has_changed || watching->is_older || !watching->has_begun ||
+                 status == JP_NOT_FOUND || status == JP_IO;
+  if (status == JP_IO || watching->is_older)
+    pause_watching(); /* the read tells whether the directory is lost */
   return status == JP_OK || *should_read ? JP_CLIENT_OK : directory_fail(error, &why);
 }
 

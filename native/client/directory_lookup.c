@@ -281,26 +281,29 @@ static enum jp_client_status read_entries(const struct directory_access *access,
 
 /* ---- looking up ---- */
 
-/* Reads a key, or all keys with a prefix. key.data NULL: no memory. */
+/* Reads a key, or all keys with a prefix. key.data NULL: no memory. *is_lost, if not NULL: no endpoint has answered. */
 static enum jp_client_status read_keys(struct etcd_client *etcd, struct text key, enum etcd_span span,
                                        int64_t deadline_ms, struct arena *arena, struct etcd_pairs *pairs,
-                                       struct jp_client_error *error)
+                                       bool *is_lost, struct jp_client_error *error)
 {
   struct jp_error why;
+  if (is_lost != NULL)
+    *is_lost = false;
   if (key.data == NULL)
     return client_fail(error, JP_CLIENT_NO_MEMORY, "no memory for a look-up");
   enum jp_status status = etcd_read(etcd, key, span, deadline_ms, arena, pairs, &why);
+  if (is_lost != NULL)
+    *is_lost = status == JP_IO;
   return status == JP_OK ? JP_CLIENT_OK : directory_fail(error, &why);
 }
 
 enum jp_client_status directory_find_all(const struct directory_access *access, struct etcd_client *etcd,
-                                         struct arena *arena, struct found_peers *found,
-                                         struct jp_client_error *error)
+                                         int64_t deadline_ms, struct arena *arena, struct found_peers *found,
+                                         bool *is_lost, struct jp_client_error *error)
 {
   struct etcd_pairs pairs = {0};
-  enum jp_client_status status =
-      read_keys(etcd, directory_prefix_peers(arena, text_of(access->space)), ETCD_PREFIX,
-                clock_now_ms() + access->timeout_ms, arena, &pairs, error);
+  enum jp_client_status status = read_keys(etcd, directory_prefix_peers(arena, text_of(access->space)),
+                                           ETCD_PREFIX, deadline_ms, arena, &pairs, is_lost, error);
   if (status == JP_CLIENT_OK)
     status = read_entries(access, &pairs, DIRECTORY_KEY_STATE, arena, found, error);
   if (status == JP_CLIENT_OK)
@@ -308,20 +311,19 @@ enum jp_client_status directory_find_all(const struct directory_access *access, 
   return status;
 }
 
-/* A text in the form of a UUID is one; others are names. */
 static enum jp_client_status find_uuid(const struct directory_access *access, struct etcd_client *etcd,
-                                       struct text target, int64_t deadline_ms, struct arena *arena,
+                                       struct text name, int64_t deadline_ms, struct arena *arena,
                                        struct uuid *uuid, struct jp_client_error *error)
 {
   struct etcd_pairs pairs = {0};
-  if (uuid_parse(target, uuid))
-    return JP_CLIENT_OK;
-  enum jp_client_status status = read_keys(etcd, directory_key_name(arena, text_of(access->space), target),
-                                           ETCD_ONE_KEY, deadline_ms, arena, &pairs, error);
+  const bool is_uuid = uuid_parse(name, uuid);
+  enum jp_client_status status = read_keys(etcd, directory_key_name(arena, text_of(access->space), name),
+                                           ETCD_ONE_KEY, deadline_ms, arena, &pairs, NULL, error);
   if (status != JP_CLIENT_OK)
     return status;
   if (pairs.count == 0)
-    return client_fail(error, JP_CLIENT_REFUSED, "no peer of the directory has that name");
+    return client_fail(error, JP_CLIENT_REFUSED, "no peer of the directory has that %s",
+                       is_uuid ? "UUID" : "name");
   if (!uuid_parse(pairs.items[0].value, uuid))
     return client_fail(error, JP_CLIENT_PROTOCOL, "the directory names no UUID for that name, but \"%.*s\"",
                        TEXT_ARGS(text_cut(pairs.items[0].value, SHOWN_MAX)));
@@ -334,27 +336,40 @@ static enum jp_client_status fail_fault(const struct found_peers *found, struct 
                      found->fault);
 }
 
-static enum jp_client_status read_peer(const struct directory_access *access, struct etcd_client *etcd,
-                                       struct text target, int64_t deadline_ms, struct arena *arena,
-                                       struct found_peers *found, struct jp_client_error *error)
+/* The peer of the UUID, if it is alive. */
+static enum jp_client_status read_by_uuid(const struct directory_access *access, struct etcd_client *etcd,
+                                          const struct uuid *uuid, int64_t deadline_ms, struct arena *arena,
+                                          struct found_peers *found, struct jp_client_error *error)
 {
   struct etcd_pairs pairs = {0};
-  struct uuid uuid;
-  enum jp_client_status status = find_uuid(access, etcd, target, deadline_ms, arena, &uuid, error);
-  if (status != JP_CLIENT_OK)
-    return status;
-  struct text key = directory_key_info(arena, text_of(access->space), &uuid);
+  struct text key = directory_key_info(arena, text_of(access->space), uuid);
   if (key.data != NULL)
     key.len -= sizeof "info" - 1; /* the prefix of all keys of that peer */
-  status = read_keys(etcd, key, ETCD_PREFIX, deadline_ms, arena, &pairs, error);
+  enum jp_client_status status = read_keys(etcd, key, ETCD_PREFIX, deadline_ms, arena, &pairs, NULL, error);
   if (status == JP_CLIENT_OK)
     status = read_entries(access, &pairs, DIRECTORY_KEY_STATE, arena, found, error);
   if (status == JP_CLIENT_OK && found->count == 0 && found->fault != NULL)
     return fail_fault(found, error);
+  return status;
+}
+
+/* A UUID comes first; a name may have the form of one. */
+static enum jp_client_status read_peer(const struct directory_access *access, struct etcd_client *etcd,
+                                       struct text target, int64_t deadline_ms, struct arena *arena,
+                                       struct found_peers *found, struct jp_client_error *error)
+{
+  struct uuid uuid;
+  *found = (struct found_peers){0};
+  enum jp_client_status status = JP_CLIENT_OK;
+  if (uuid_parse(target, &uuid))
+    status = read_by_uuid(access, etcd, &uuid, deadline_ms, arena, found, error);
+  if (status != JP_CLIENT_OK || found->count > 0)
+    return status;
+  status = find_uuid(access, etcd, target, deadline_ms, arena, &uuid, error);
+  if (status == JP_CLIENT_OK)
+    status = read_by_uuid(access, etcd, &uuid, deadline_ms, arena, found, error);
   if (status == JP_CLIENT_OK && found->count == 0)
-    return client_fail(error, JP_CLIENT_REFUSED,
-                       uuid_parse(target, &uuid) ? "no peer of the directory has that UUID"
-                                                 : "the peer that has the name in the directory has ended");
+    return client_fail(error, JP_CLIENT_REFUSED, "the peer that has the name in the directory has ended");
   return status;
 }
 
@@ -365,7 +380,7 @@ static enum jp_client_status read_service(const struct directory_access *access,
   struct etcd_pairs pairs = {0};
   enum jp_client_status status =
       read_keys(etcd, directory_prefix_service(arena, text_of(access->space), service), ETCD_PREFIX,
-                deadline_ms, arena, &pairs, error);
+                deadline_ms, arena, &pairs, NULL, error);
   if (status == JP_CLIENT_OK)
     status = read_entries(access, &pairs, DIRECTORY_KEY_SERVICE, arena, found, error);
   if (status == JP_CLIENT_OK && found->count == 0 && found->fault != NULL)

@@ -53,10 +53,10 @@ struct found_peers {
 /* Fails as above. */
 enum jp_client_status directory_open(const struct directory_access *access, struct etcd_client **etcd,
                                      struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
-/* All peers that are alive: they have a state. */
+/* All peers that are alive: they have a state. *is_lost: no endpoint has answered, which may end by itself. */
 enum jp_client_status directory_find_all(const struct directory_access *access, struct etcd_client *etcd,
-                                         struct arena *arena, struct found_peers *found,
-                                         struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
+                                         int64_t deadline_ms, struct arena *arena, struct found_peers *found,
+                                         bool *is_lost, struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /* The peer with a name or a UUID. Also JP_CLIENT_REFUSED: there is none. */
 enum jp_client_status directory_find_peer(const struct directory_access *access, struct text target,
                                           int timeout_ms, struct arena *arena, struct found_peers *found,

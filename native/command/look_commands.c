@@ -437,7 +437,8 @@ int command_peers(struct command *command)
     command_watch_pipe();
   enum jp_client_status status;
   do {
-    status = jp_directory_watch(&config, JP_FOREVER, &peers, &error);
+    status = command->options.watch ? jp_directory_watch(&config, JP_FOREVER, &peers, &error)
+                                    : jp_directory_list(&config, &peers, &error);
     if (status == JP_CLIENT_OK)
       code = print_peers(command, peers);
   } while (status == JP_CLIENT_OK && code == COMMAND_GOOD && command->options.watch &&

@@ -534,6 +534,18 @@ class LossTest(unittest.TestCase):
                 program.await_log("registered in the directory")
                 self.assertEqual(len(etcd.read()), 3)
 
+    def test_a_free_name_is_taken_long_before_the_lease_has_to_be_kept(self):
+        with directory.Etcd() as etcd:
+            etcd.put(f"/pal/peers/{OTHER}/state", "{}")
+            etcd.put("/pal/peers/by-name/late", OTHER)
+            etcd.members[0].kill()
+            with Registrations(etcd.endpoints, optional=1, name="late", ttl=3600) as program:
+                program.begin()
+                etcd.members[0].start()
+                program.await_log("listed by its UUID alone")
+                etcd.ctl("del", "/pal/peers/by-name/late")
+                program.await_log("registered in the directory", 20)
+
 
 @unittest.skipUnless(directory.installed(), directory.WHY_NOT)
 class SecureTest(unittest.TestCase):

@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -144,6 +145,23 @@ class Commands(DirectoryCase):
             self.assertEqual(process.wait(START_SECONDS), 130)
         process.stdout.close()
 
+    def test_watch_goes_on_while_etcd_restarts(self):
+        with directory.Etcd() as etcd:
+            [member] = etcd.members
+            process = subprocess.Popen([BINARY, "peers", "-d", etcd.endpoints, "--watch", "--json"],
+                                       env=environment(leaks=True), stdout=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            with kill_after(process), process.stdout:
+                self.assertEqual(json.loads(process.stdout.readline()), [])
+                member.kill()
+                time.sleep(1)
+                member.start()
+                etcd.await_health()
+                etcd.put(f"/pal/peers/{uuid.uuid4()}/state", json.dumps({"jsonRpc": "ws://127.0.0.1:1"}))
+                self.assertEqual(len(json.loads(process.stdout.readline())), 1)
+                member.kill()
+                self.assertEqual(process.wait(START_SECONDS), 4)
+
     def test_watch_ends_with_its_pipe(self):
         process = subprocess.Popen([BINARY, "peers", "-d", self.etcd.endpoints, "--watch"], env=environment(leaks=True),
                                    stdout=subprocess.PIPE)
@@ -213,9 +231,9 @@ class SilentServer:
 
 
 class Programs(DirectoryCase):
-    def run_program(self, *words):
+    def run_program(self, *words, **arguments):
         process = subprocess.Popen([PROGRAM, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                   env=environment(leaks=True))
+                                   env=environment(leaks=True), **arguments)
         self.addCleanup(process.kill)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stdin.close)
@@ -277,6 +295,27 @@ class Programs(DirectoryCase):
             both = sorted([f"- {first} ws://127.0.0.1:1", f"- {second} wss://127.0.0.1:2"])
             self.assertEqual(process.stdout.readline().rstrip("\n").split("|"), both)
         self.assertEqual(process.wait(START_SECONDS), 0)
+
+    def test_a_watch_notices_a_directory_that_has_lost_its_data(self):
+        with directory.Etcd() as etcd:
+            [member] = etcd.members
+            for number in range(20):
+                etcd.put("/pal/peers/other", str(number))
+            process = self.run_program("watch", etcd.endpoints, 2, "wait", stdin=subprocess.PIPE)
+            with kill_after(process), process.stdin:
+                process.stdin.write("\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), "\n")
+                member.kill()
+                shutil.rmtree(Path(etcd.folder.name, "data0"))
+                member.start()
+                etcd.await_health()
+                number = str(uuid.uuid4())
+                etcd.put(f"/pal/peers/{number}/state", json.dumps({"jsonRpc": "ws://127.0.0.1:1"}))
+                process.stdin.write("\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), f"- {number} ws://127.0.0.1:1\n")
+                self.assertEqual(process.wait(START_SECONDS), 0)
 
     def test_wrong_configurations(self):
         process = self.run_program("names", self.etcd.endpoints)

@@ -182,7 +182,10 @@ _Peer = tuple[str, str | None, str | None, str | None, str | None, int]
 """(UUID, name, json_rpc, zmq_rpc, zmq_curve, milliseconds since 1970 or 0)"""
 
 def directory_peers(endpoints: str, settings: dict[str, str], timeout: float, /) -> tuple[list[_Peer], str | None]: ...
-def await_peer(endpoints: str, settings: dict[str, str], name_or_uuid: str, timeout: float | None, /) -> _Peer: ...
+# check is called a few times a second; its exception ends the wait.
+def await_peer(
+    endpoints: str, settings: dict[str, str], name_or_uuid: str, timeout: float | None, check: Callable[[], object] = ..., /
+) -> _Peer: ...  # fmt: skip
 
 class Connection:
     """A connection: a jp_client, and after launch() also a jp_peer. The library has no other threads for it."""
@@ -222,6 +225,7 @@ class Connection:
     url: str  # the address at which other clients connect, for launch()
     process_id: int | None  # of the launched peer
     timeout: float | None  # the time limit of every wait, in seconds; None (the default): no limit
+    idempotent: bool  # requests have the option `idempotent`; set False by default
     is_closed: bool
     pins: bool  # each link has a Java thread of its own: this thread's link now, other links from their first call on
     session: str | None  # the UUID of the session that the links share; set once, to the result of share_session

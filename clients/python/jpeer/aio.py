@@ -13,6 +13,7 @@ objects of a connection belong to the loop that opened the connection.
 import asyncio
 import inspect
 import os
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -46,7 +47,6 @@ _calling: ContextVar[_Calling | None] = ContextVar("_calling", default=None)
 _threads: ContextVar[Mapping["AsyncJava", Link] | None] = ContextVar("_threads", default=None)  # AsyncJava.thread
 
 FIELDS = (Field, LoadedField)
-WAIT_SECONDS = 1.0  # how long a thread waits for a peer at most, before it looks whether its task was cancelled
 
 
 class AsyncJava:
@@ -545,16 +545,16 @@ async def peers(*args: Any, **options: Any) -> list[directory.Peer]:
 
 
 async def wait_for(directory_endpoints: str, name: str, *, timeout: float | None = None, **options: Any) -> directory.Peer:
-    """Does for asyncio what jpeer.wait_for does. A thread waits; a cancelled task leaves it for at most a second."""
-    deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
-    while True:
-        left = None if deadline is None else max(0.0, deadline - asyncio.get_running_loop().time())
-        try:
-            part = WAIT_SECONDS if left is None else min(left, WAIT_SECONDS)
-            return await asyncio.to_thread(directory.wait_for, directory_endpoints, name, timeout=part, **options)
-        except TimeoutError:
-            if left is not None and left <= WAIT_SECONDS:
-                raise
+    """Does for asyncio what jpeer.wait_for does. A thread waits, which a cancelled task ends."""
+    is_over = threading.Event()
+
+    def check() -> None:
+        if is_over.is_set():
+            raise InterruptedError("the task that waits was cancelled")
+    try:
+        return await asyncio.to_thread(directory.wait_until_raised, directory_endpoints, name, timeout, check, options)
+    finally:
+        is_over.set()
 
 
 __all__ = ["AsyncJava", "JavaException", "connect", "launch", "peers", "wait_for"]

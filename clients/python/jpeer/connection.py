@@ -191,6 +191,16 @@ class Java(ModuleType):
     def timeout(self, seconds: float | None) -> None:
         self._connection.timeout = seconds
 
+    @property
+    def idempotent(self) -> bool:
+        """Whether the peer runs only members that its policy names idempotent. A call by a "dir:" URL whose connection has
+        ended is then sent again, to another peer of the service, unless it names an object of the old peer."""
+        return self._connection.idempotent
+
+    @idempotent.setter
+    def idempotent(self, value: bool) -> None:
+        self._connection.idempotent = value
+
     def stats(self) -> dict[str, Any]:
         """Figures of the session: its objects and calls, and the sessions of this address."""
         return read_stats(self._connection.control("stats"))
@@ -421,6 +431,7 @@ def connect(
     reconnects: bool = False, pin: bool = False, ca_file: Path | None = None, cert_file: Path | None = None,
     key_file: Path | None = None, token: str | Callable[[], str] | None = None, token_file: Path | None = None,
     headers: Mapping[str, str] | Iterable[tuple[str, str]] = (), directory: Mapping[str, Path] | None = None,
+    idempotent: bool = False,
 ) -> Java:  # fmt: skip
     """Connects to a running peer: "ws://127.0.0.1:4711", "wss://app.example/rpc", "shm:PATH", "https://...", or by a
     directory: "dir://HOST:PORT/NAME" (or a UUID), "dir://HOST:PORT/service/SERVICE".
@@ -434,7 +445,8 @@ def connect(
     TLS, to a loopback address or over a Unix socket. headers: further header fields of the requests.
     directory: how the directory of a "dir:" URL is reached: a dict with the keyword arguments of `peers`, such as
     ca_file and user_file. Such a connection always reconnects: to whoever has the name then, or to another peer of the
-    service. A call that fails because the connection has ended raises NotSent if it was not sent.
+    service. A call that fails because the connection has ended raises NotSent if it was not sent. idempotent: see
+    Java.idempotent.
     """
     reconnects = reconnects or url.startswith("dir:")
     if pin and reconnects:
@@ -447,6 +459,7 @@ def connect(
         directory=None if directory is None else settings_of(**directory),
     )  # fmt: skip
     connection.timeout = timeout
+    connection.idempotent = idempotent
     java._reconnects = reconnects
     return java._opened(connection, False, pin)
 

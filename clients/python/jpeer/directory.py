@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -52,6 +53,13 @@ def wait_for(
     `timeout` seconds; None: no limit. The other parameters are those of `peers`."""
     settings = settings_of(namespace=namespace, ca_file=ca_file, cert_file=cert_file, key_file=key_file, user_file=user_file)
     return _peer(*_native.await_peer(directory, settings, name, timeout))
+
+
+def wait_until_raised(
+    directory: str, name: str, timeout: float | None, check: Callable[[], object], settings: dict[str, Path | None]
+) -> Peer:
+    """Does what `wait_for` does. check is called a few times a second; its exception ends the wait."""
+    return _peer(*_native.await_peer(directory, settings_of(**settings), name, timeout, check))
 
 
 def settings_of(**settings: Path | None) -> dict[str, str]:

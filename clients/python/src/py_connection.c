@@ -731,6 +731,24 @@ static int set_pins(PyObject *self, PyObject *value, void *ignored)
   return !connection->pins || link_pin_own(connection) ? 0 : -1;
 }
 
+static PyObject *get_idempotent(PyObject *self, void *ignored)
+{
+  (void)ignored;
+  return PyBool_FromLong(((const struct py_connection *)self)->is_idempotent);
+}
+
+static int set_idempotent(PyObject *self, PyObject *value, void *ignored)
+{
+  (void)ignored;
+  int is_idempotent = value == NULL ? -1 : PyObject_IsTrue(value);
+  if (is_idempotent < 0 && !PyErr_Occurred())
+    PyErr_SetString(PyExc_TypeError, "idempotent cannot be deleted");
+  if (is_idempotent < 0)
+    return -1;
+  ((struct py_connection *)self)->is_idempotent = is_idempotent != 0;
+  return 0;
+}
+
 static PyObject *get_session(PyObject *self, void *ignored)
 {
   (void)ignored;
@@ -802,6 +820,7 @@ static PyObject *get_link_count(PyObject *self, void *ignored)
 static PyGetSetDef getters[] = {{"timeout", get_timeout, set_timeout, NULL, NULL},
                                 {"session", get_session, set_session, NULL, NULL},
                                 {"pins", get_pins, set_pins, NULL, NULL},
+                                {"idempotent", get_idempotent, set_idempotent, NULL, NULL},
                                 {"is_closed", get_closed, NULL, NULL, NULL},
                                 {"process_id", get_process_id, NULL, NULL, NULL},
                                 {"pending", get_pending, NULL, NULL, NULL},

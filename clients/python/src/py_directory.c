@@ -100,13 +100,19 @@ PyObject *directory_peers(PyObject *module, PyObject *args)
   return result;
 }
 
-static bool is_interrupted(void *ignored)
+/* context: a function, whose exception ends the wait; NULL: none. */
+static bool is_interrupted(void *context)
 {
-  (void)ignored;
+  PyObject *check = context;
   if (is_ending)
     return true;
   PyGILState_STATE state = PyGILState_Ensure();
   bool is_due = PyErr_CheckSignals() != 0; /* handlers run on the main thread alone */
+  if (!is_due && check != NULL) {
+    PyObject *checked = PyObject_CallObject(check, NULL);
+    is_due = checked == NULL;
+    Py_XDECREF(checked);
+  }
   PyGILState_Release(state);
   return is_due;
 }
@@ -157,14 +163,17 @@ PyObject *directory_await_peer(PyObject *module, PyObject *args)
   const char *wanted;
   PyObject *settings;
   PyObject *timeout;
+  PyObject *check = NULL;
   int timeout_ms = JP_FOREVER;
-  if (!PyArg_ParseTuple(args, "sOsO:await_peer", &endpoints, &settings, &wanted, &timeout))
+  if (!PyArg_ParseTuple(args, "sOsO|O:await_peer", &endpoints, &settings, &wanted, &timeout, &check))
     return NULL;
   double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
   if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
     return NULL;
-  struct jp_directory_config config = {
-      .size = sizeof config, .endpoints = endpoints, .interrupted = is_interrupted};
+  struct jp_directory_config config = {.size = sizeof config,
+                                       .endpoints = endpoints,
+                                       .interrupted = is_interrupted,
+                                       .interrupted_context = check};
   PyObject *texts = PyList_New(0);
   struct jp_directory_peers *peers = NULL;
   PyObject *result = NULL;

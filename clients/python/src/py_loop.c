@@ -256,6 +256,9 @@ static bool send_step(struct sent *sent, struct link *for_callbacks, struct link
     request.options = &options;
     good = options.within != NULL;
   }
+  struct jp_options marked;
+  if (good)
+    request_mark(sent->connection, &request, &marked);
   sent->attempt.choice = builder.choice; /* once the request is in flight, `sent` may be freed */
   outs_free(sent->outs);
   sent->outs = builder.outs;

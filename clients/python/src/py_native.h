@@ -92,6 +92,7 @@ struct py_connection {
   pid_t process;                        /* the process that opened it */
   bool has_directory;                   /* its URL is dir: */
   bool pins;                            /* each thread's link has a Java thread of its own */
+  bool is_idempotent;                   /* requests have the option idempotent */
   time_t retry_at;                      /* after a failure, no link is opened before this time */
   int callbacks_fd; /* an epoll set of the links that have given callbacks; -1: no link has */
   int timeout_ms;
@@ -439,6 +440,10 @@ PyObject *check_answer_shape(PyObject *value);
 
 /* ---- py_requests.c: sending requests and waiting for answers ---- */
 
+/* Gives the request the option idempotent, if the connection asks for it; not a request to the peer itself. The request has
+ * options. `options`: where they are copied to, used as long as the request. */
+void request_mark(const struct py_connection *connection, struct jp_request *request,
+                  struct jp_options *options);
 /* Sends the request, waits without the GIL, and returns the answer, which the caller frees. NULL: see
  * raise_failure. builder: the builder of the request; NULL: the request borrows nothing. */
 struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,

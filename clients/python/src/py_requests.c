@@ -107,6 +107,16 @@ void request_note_fate(struct argument_builder *builder, const struct jp_answer 
     builder->fate = BUILDER_SENT;
 }
 
+void request_mark(const struct py_connection *connection, struct jp_request *request,
+                  struct jp_options *options)
+{
+  if (!connection->is_idempotent || request->operation == JP_CONTROL)
+    return;
+  *options = *request->options;
+  options->idempotent = true;
+  request->options = options;
+}
+
 struct jp_answer *request_call(struct py_connection *connection, struct argument_builder *builder,
                                const struct jp_request *request)
 {
@@ -126,8 +136,10 @@ struct jp_answer *request_call(struct py_connection *connection, struct argument
   enum jp_client_status status;
   int timeout_ms = connection->timeout_ms;
   struct jp_request sent = *request;
+  struct jp_options options;
   if (sent.options == NULL)
     sent.options = &default_options;
+  request_mark(connection, &sent, &options);
   Py_BEGIN_ALLOW_THREADS;
   status = jp_client_call(link->client, &sent, timeout_ms, &answer, &error);
   if (status == JP_CLIENT_STALE && answer == NULL && link_learn_epoch(link, timeout_ms))
@@ -682,10 +694,12 @@ static bool add_steps(struct argument_builder *builder, struct jp_chain *chain, 
   char name[STEP_NAME_SIZE];
   for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++) {
     struct jp_request request;
+    struct jp_options options;
     builder->step = (unsigned)i;
     if (!request_from_step(builder, PyTuple_GetItem(steps, i), &request))
       return false;
     snprintf(name, sizeof name, "%zd", i);
+    request_mark(builder->connection, &request, &options);
     jp_chain_request(chain, name, &request);
   }
   return true;

@@ -130,6 +130,9 @@ class Names(DirectoryCase):
         self.refuse("other", "no peer of the directory has that name")
         self.refuse(str(uuid.uuid4()), "no peer of the directory has that UUID")
         self.refuse("service/math", "no peer of the directory has that service")
+        name = str(uuid.uuid4())
+        put_peer(self.etcd, found.json_rpc, name)
+        self.assertEqual(self.connect(name).java.lang.Math.max(3, 5), 5)
         self.refuse("by-name", "takes a name", ValueError)
         self.refuse("calc", "pin", ValueError, pin=True)
 
@@ -190,6 +193,17 @@ class Names(DirectoryCase):
         self.assertEqual(jpeer.wait_for(self.etcd.endpoints, "calc", timeout=SECONDS).name, "calc")
         timer.join()
 
+    def test_a_wait_ends_in_time_while_the_directory_hangs(self):
+        [member] = self.etcd.members
+        member.hang()
+        try:
+            started = time.monotonic()
+            with self.assertRaisesRegex(ConnectionError, "does not answer in time"):
+                jpeer.wait_for(self.etcd.endpoints, "calc", timeout=0.3)
+            self.assertLess(time.monotonic() - started, 4)
+        finally:
+            member.go_on()
+
     def test_a_signal_ends_the_wait(self):
         def stop(*_):
             raise InterruptedError("the signal")
@@ -212,8 +226,17 @@ class Names(DirectoryCase):
         async def run():
             with self.assertRaises(TimeoutError):
                 await jpeer.aio.wait_for(self.etcd.endpoints, "calc", timeout=0.2)
+            waiting = asyncio.create_task(jpeer.aio.wait_for(self.etcd.endpoints, "calc"))
+            await asyncio.sleep(0.2)
+            waiting.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await waiting
             waiting = asyncio.create_task(jpeer.aio.wait_for(self.etcd.endpoints, "calc", timeout=SECONDS))
             await asyncio.sleep(0.2)
+            [member] = self.etcd.members
+            member.kill()
+            await asyncio.sleep(1.5)
+            member.start()
             peer = await asyncio.to_thread(self.peer, "-n", "calc", "--service", "math")
             self.assertEqual((await waiting).name, "calc")
             self.assertEqual([each.name for each in await jpeer.aio.peers(self.etcd.endpoints)], ["calc"])
@@ -248,6 +271,30 @@ class Services(DirectoryCase):
         peers[first].kill()
         [second] = pids()
         self.assertIn(second, set(peers) - {first})
+
+    def test_an_idempotent_call_goes_to_another_peer(self):
+        tally = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="jpeer-test-")), "tally")
+        options = ("--service", "math", "--rpc-idempotent", "fixtures.Tally.addSlowly,java.util.List.of")
+        peers = {peer.process.pid: peer for peer in (self.peer(*options), self.peer(*options))}
+        java = self.connect("service/math")
+        first = peers[java.java.lang.ProcessHandle.current().pid()]
+        java.idempotent = True
+        self.assertTrue(java.idempotent)
+        with self.assertRaisesRegex(jpeer.Denied, "idempotent"):
+            java.fixtures.Tally.add(str(tally), "line")
+        with self.assertRaisesRegex(jpeer.Denied, "idempotent"):
+            java._connection.batch([("call", "fixtures.Tally", "add", None, (str(tally), "line"))])
+        self.assertFalse(tally.exists())
+        with ThreadPoolExecutor(1) as pool:
+            call = pool.submit(java.fixtures.Tally.addSlowly, str(tally), "line", 2000)
+            await_true(tally.exists, "the call runs")
+            first.kill()
+            self.assertEqual(call.result(), "line")
+        self.assertEqual(tally.read_text().splitlines(), ["line", "line"])
+        made = java.java.util.List.of(1, 2)
+        java.idempotent = False
+        self.assertEqual(made.size(), 2)
+        self.assertTrue(self.connect("service/math", idempotent=True).idempotent)
 
     def test_peers_that_do_not_answer_are_passed_over(self):
         """Ports that are closed, accept and never answer, and answer garbage."""

@@ -710,8 +710,8 @@ JP_API enum jp_client_status jp_directory_list(const struct jp_directory_config 
                                                struct jp_directory_peers **list,
                                                struct jp_client_error *error) JP_CLIENT_MUST_CHECK;
 /*
- * Waits until the peers differ from those of *list, at most timeout_ms, and replaces the list by the present one. The old
- * list is freed. *list NULL: does not wait. No change is missed between two calls with the same list; several changes may be
+ * Waits until the peers differ from those of *list, at most timeout_ms and the second that a read may take, and replaces the list by the present one. The old
+ * list is freed. *list NULL: waits for no change. No change is missed between two calls with the same list; several changes may be
  * seen as one.
  *
  *   struct jp_directory_peers *list = NULL;

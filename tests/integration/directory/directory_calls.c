@@ -4,7 +4,8 @@
  *   call URL FILE LINE MS [idempotent]  Tally.addSlowly(FILE, LINE, MS): prints "open", then STATUS and the result or error
  *   blocked URL LENGTH                  two threads call: the first sends a text of that length, the second, 0.5 s later,
  *                                       a short one; prints "open" and, by thread, "1 STATUS TEXT" and "2 STATUS TEXT"
- *   watch ENDPOINTS COUNT               prints "NAME UUID JSON_RPC|..." of COUNT states of the directory, a line each
+ *   watch ENDPOINTS COUNT [wait]        prints "NAME UUID JSON_RPC|..." of COUNT states of the directory, a line each;
+ *                                       wait: reads a line before each
  *   names ENDPOINTS                     opens and closes lists with wrong configurations; prints "good"
  */
 #include "jpeer/client.h"
@@ -111,6 +112,8 @@ static int watch(char **words)
   struct jp_directory_peers *peers = NULL;
   struct jp_client_error error;
   for (long left = atol(words[1]); left > 0; left--) {
+    if (words[2] != NULL && getchar() == EOF)
+      return 1;
     if (jp_directory_watch(&config, CALL_MS, &peers, &error) != JP_CLIENT_OK) {
       fprintf(stderr, "%s\n", error.text);
       jp_directory_peers_free(peers);
