@@ -92,6 +92,16 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "a list of names"):
             java.table(tables.people(1), columns="name")
 
+    def test_later_rows_of_another_kind_lose_nothing(self):
+        lists, maps = java.java.util.ArrayList, java.java.util.HashMap
+        with self.assertRaisesRegex(jpeer.BadArgument, "row 1: a row has the key 'a', and the first has not"):
+            java.table(lists([lists([1, 2]), maps({"a": 5, "b": 6})]))
+        person = java.table(lists([lists([each]) for each in tables.people(1)]))["0"][0]
+        with self.assertRaisesRegex(jpeer.BadArgument, "more components than the columns of the first"):
+            java.table(lists([lists([1]), person]))
+        late = java.table(lists([None, person]), columns=["age"])
+        self.assertEqual((list(late), late._pages[0][1][0].nullable), ([(None,), (0,)], True))
+
     def test_another_thread_closes_the_result_set(self):
         results = tables.results(2**31 - 1, 3, 0, None)
 
