@@ -829,7 +829,7 @@ class Cursor:
         self._prepared = self._sql = None
 
     def _setters(self, parameters: Parameters, place: str = "") -> list[Setter]:
-        if isinstance(parameters, (str, bytes, bytearray, Mapping)) or not isinstance(parameters, Iterable):
+        if isinstance(parameters, (str, bytes, bytearray, Mapping, set, frozenset)) or not isinstance(parameters, Iterable):
             raise ProgrammingError(f"{place}the parameters are a list, not {type(parameters).__name__}")
         setter, made = self._connection._product.setter, []
         number = 0
@@ -1157,6 +1157,11 @@ def _as_schema(table: Any, schema: Any) -> Any:
 
 
 def _as_type(pyarrow: Any, column: Any, wanted: Any) -> Any:
+    families = ("is_integer", "is_floating"), ("is_decimal",), ("is_timestamp",)
+    kinds = [[any(getattr(pyarrow.types, each)(type) for each in family) for family in families] for type in (column.type, wanted)]
+    is_text = pyarrow.types.is_decimal(column.type) and pyarrow.types.is_string(wanted)
+    if not (is_text or pyarrow.types.is_null(column.type) or kinds[0] == kinds[1] and any(kinds[0])):
+        return column  # a cast between others reads texts as numbers
     try:
         return column.cast(wanted)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):

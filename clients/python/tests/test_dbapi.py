@@ -91,6 +91,7 @@ class Values(Case):
                                 (Decimal("sNaN"), dbapi.DataError, "parameter 2: a signaling NaN")):
             self.check_error(kind, text, self.cursor.execute, "select ?, ?", [1, bad])
         self.check_error(dbapi.DataError, "lone surrogate", self.cursor.execute, "select '\ud800'")
+        self.check_error(dbapi.ProgrammingError, "the parameters are a list, not set", self.cursor.execute, "select ?, ?", {1, 2})
         self.check_error(dbapi.ProgrammingError, "row 1: parameter 1: ", self.cursor.executemany, "select ?", [[1], [{}]])
 
     def test_rows_of_executemany_have_the_same_values(self):
