@@ -475,7 +475,8 @@ def _joined(numpy: Any, chunks: Sequence[Chunk]) -> Any:
     if joined is not None and all(chunk.whole is joined for chunk in chunks) and joined.nbytes == sum(len(chunk.data) for chunk in chunks):
         return numpy.frombuffer(joined, arrays[0].dtype)
     whole = numpy.concatenate(arrays)
-    if all((chunk.type, chunk.unit) == (chunks[0].type, chunks[0].unit) for chunk in chunks) and arrays[0].base is not None:
+    has_same_layout = chunks[0].type in (*NUMBERS, "timestamp", "instant")
+    if has_same_layout and all((chunk.type, chunk.unit) == (chunks[0].type, chunks[0].unit) for chunk in chunks):
         _share(whole, chunks)
     return whole
 

@@ -401,6 +401,9 @@ class Libraries(unittest.TestCase):
         self.assertIs(many["age"].base.obj, many["age"].base.obj)  # the pages were joined once
         self.assertEqual([row for row, in many][99_990:], list(range(99_990, 100_000)))
         self.assertEqual(many.to_pandas()["age"].sum(), sum(range(100_000)))
+        flags = java.table(java.rows([(each % 3 == 0,) for each in range(70_000)]))  # whose array has another layout
+        expected = [each % 3 == 0 for each in range(70_000)]
+        self.assertTrue(flags["0"].tolist() == [flag for flag, in flags] == flags.to_pandas()["0"].tolist() == expected)
 
     def test_a_missing_library_is_named(self):
         try:
