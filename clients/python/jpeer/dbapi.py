@@ -643,7 +643,9 @@ class Cursor:
             counts: list[int] = []
             first = 0
             try:
-                if _is_frame(seq_of_parameters) and not self._sizes:
+                if _is_frame(seq_of_parameters):
+                    if self._sizes:  # an iteration gives the columns of most frames
+                        raise ProgrammingError("setinputsizes is for lists of rows, not for a frame, whose columns have types")
                     counts = self._execute_frame(operation, seq_of_parameters)
                 else:
                     rows = iter(seq_of_parameters)
@@ -1024,8 +1026,13 @@ class Cursor:
         unless the values of a later one do not fit it."""
         if rows < 1:
             raise ProgrammingError(f"the number of rows is {rows}")
+        return self._batches(self._result(), rows)
+
+    def _batches(self, found: _Rows, rows: int) -> Iterator[Any]:
         schema = None
         while True:
+            if self._rows is not found:
+                raise ProgrammingError("the cursor has executed another statement: its batches have ended")
             part = self.table(rows)
             if len(part) == 0 and schema is not None:
                 return
