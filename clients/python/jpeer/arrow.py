@@ -9,12 +9,13 @@ import datetime
 import decimal
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ._native import arrow_open, arrow_read, arrow_stream
 from .rows import Page, Part, list_part, nanoseconds, packed
-from .tables import DECIMAL_SIZE, EPOCH, EXACT, Chunk, Table, exact_doubles
+from .tables import DECIMAL_SIZE, EPOCH, EXACT, Chunk, Table, arrow_texts, exact_doubles
+from .times import Duration
 
 FORMATS = {
     "byte": "c", "short": "s", "int": "i", "long": "l", "float": "f", "double": "g", "boolean": "b", "date": "tdD",
@@ -46,7 +47,9 @@ def stream_of(table: Table) -> Any:
 
 
 def _part(name: str, chunk: Chunk) -> Part:
-    if chunk.type not in ("object", "char"):
+    if chunk.type == "char":
+        return list_part(arrow_texts(chunk.values()))
+    if chunk.type != "object":
         return Part(chunk.type, chunk.rows, chunk.data, chunk.offsets, chunk.valid, chunk.unit, chunk.scale)
     made = list_part(chunk.values())
     if made.type == "object" and all(value is None for value in made.data):
@@ -80,7 +83,8 @@ def _unified(name: str, parts: list[Part], chunks: Sequence[Chunk]) -> tuple[str
     if not formats:
         return "n", parts
     wanted = _common(formats)
-    if wanted is None:
+    types = {part.type for part in parts} - {"null"}
+    if wanted is None or wanted == "u" and len(types) > 1:  # a decimal is no text, though Arrow has some as texts
         raise NoArrowType(f"column {name!r}: Arrow has no type for its values: its pages have several")
     try:
         return wanted, [
@@ -189,7 +193,9 @@ def _numpy_pages(numpy: Any, source: Any, page_rows: Callable[[], int]) -> Itera
     names = [None] * source.shape[1]
     while at < len(source):
         page = source[at : at + page_rows()]
-        yield names, len(page), [_numpy_part(numpy, page[:, index], None) for index in range(len(names))]
+        plain, mask = numpy.ma.getdata(page), numpy.ma.getmask(page)
+        masks = mask.T if mask is not numpy.ma.nomask else [None] * len(names)
+        yield names, len(page), [_numpy_part(numpy, plain[:, index], masks[index]) for index in range(len(names))]
         at += len(page)
 
 
@@ -233,6 +239,9 @@ def _pyarrow_part(series: Any) -> Part | None:
         if isinstance(made, pyarrow.ChunkedArray):
             made = made.combine_chunks()
             made = made.chunk(0) if isinstance(made, pyarrow.ChunkedArray) else made
+        values = made.type.value_type if pyarrow.types.is_dictionary(made.type) else made.type
+        if isinstance(values, pyarrow.BaseExtensionType) or pyarrow.types.is_struct(values):
+            return None  # Arrow has the storage of a Period, and a struct would be a table
         reader, _ = arrow_open(*made.__arrow_c_array__())
         page = arrow_read(reader, len(series))
     except (pyarrow.ArrowException, TypeError, ValueError):
@@ -242,8 +251,9 @@ def _pyarrow_part(series: Any) -> Part | None:
 
 def _numpy_part(numpy: Any, values: Any, mask: Any) -> Part:
     kind, rows = values.dtype.kind, len(values)
-    if kind == "M":
-        mask = numpy.isnat(values)
+    if kind in "Mm":
+        nulls = numpy.isnat(values)
+        mask = nulls if mask is None else nulls | mask
         mask = mask if mask.any() else None
     valid = None if mask is None else numpy.packbits(~mask, bitorder="little").data
     if kind == "b":
@@ -251,15 +261,33 @@ def _numpy_part(numpy: Any, values: Any, mask: Any) -> Part:
     if kind == "M":
         return _numpy_moments(numpy, values, valid)
     if kind == "u" and values.dtype.itemsize == 8 and rows and values.max() > 2**63 - 1:
-        return list_part([decimal.Decimal(each) for each in values.tolist()])
+        return list_part(_unmasked(map(decimal.Decimal, values.tolist()), mask))
+    if kind == "m":
+        return list_part(_unmasked(_durations(numpy, values), mask))
     types = {"i1": "byte", "i2": "short", "i4": "int", "i8": "long", "u1": "short", "u2": "int", "u4": "long", "u8": "long",
              "f2": "float", "f4": "float", "f8": "double"}  # fmt: skip
     type = types.get(values.dtype.str[1:])
     if type is None:
-        plain = values.tolist()
-        return list_part(plain if mask is None else [None if null else each for null, each in zip(mask, plain, strict=True)])
+        return list_part(_unmasked(values.tolist(), mask))
     letters = {"byte": "i1", "short": "<i2", "int": "<i4", "long": "<i8", "float": "<f4", "double": "<f8"}
     return Part(type, rows, numpy.ascontiguousarray(values.astype(letters[type], copy=False)).data, None, valid)
+
+
+def _unmasked(values: Iterable[Any], mask: Any) -> list[Any]:
+    return list(values) if mask is None else [None if null else each for null, each in zip(mask, values, strict=True)]
+
+
+def _durations(numpy: Any, values: Any) -> Iterator[datetime.timedelta]:
+    unit, _ = numpy.datetime_data(values.dtype)
+    if unit in ("Y", "M", "generic"):
+        raise TypeError(f"{values.dtype} has no form in Java")
+    is_fine = unit in ("ns", "ps", "fs", "as")
+    whole = values.astype(f"timedelta64[{'ns' if is_fine else 'us'}]")
+    if not numpy.array_equal(whole.astype(values.dtype), values, equal_nan=True):
+        raise OverflowError(f"a value of {values.dtype} is no whole number of {'ns' if is_fine else 'us'}")
+    for number in whole.view("<i8").tolist():
+        microseconds, rest = divmod(number, 1000) if is_fine else (number, 0)
+        yield Duration(microseconds=microseconds, nanoseconds=rest)
 
 
 def _numpy_moments(numpy: Any, values: Any, valid: Any) -> Part:

@@ -643,7 +643,9 @@ class Cursor:
             counts: list[int] = []
             first = 0
             try:
-                if _is_frame(seq_of_parameters) and not self._sizes:
+                if _is_frame(seq_of_parameters):
+                    if self._sizes:  # an iteration gives the columns of most frames
+                        raise ProgrammingError("setinputsizes is for lists of rows, not for a frame, whose columns have types")
                     counts = self._execute_frame(operation, seq_of_parameters)
                 else:
                     rows = iter(seq_of_parameters)
@@ -829,7 +831,7 @@ class Cursor:
         self._prepared = self._sql = None
 
     def _setters(self, parameters: Parameters, place: str = "") -> list[Setter]:
-        if isinstance(parameters, (str, bytes, bytearray, Mapping)) or not isinstance(parameters, Iterable):
+        if isinstance(parameters, (str, bytes, bytearray, Mapping, set, frozenset)) or not isinstance(parameters, Iterable):
             raise ProgrammingError(f"{place}the parameters are a list, not {type(parameters).__name__}")
         setter, made = self._connection._product.setter, []
         number = 0
@@ -1024,8 +1026,13 @@ class Cursor:
         unless the values of a later one do not fit it."""
         if rows < 1:
             raise ProgrammingError(f"the number of rows is {rows}")
+        return self._batches(self._result(), rows)
+
+    def _batches(self, found: _Rows, rows: int) -> Iterator[Any]:
         schema = None
         while True:
+            if self._rows is not found:
+                raise ProgrammingError("the cursor has executed another statement: its batches have ended")
             part = self.table(rows)
             if len(part) == 0 and schema is not None:
                 return
@@ -1157,6 +1164,11 @@ def _as_schema(table: Any, schema: Any) -> Any:
 
 
 def _as_type(pyarrow: Any, column: Any, wanted: Any) -> Any:
+    families = ("is_integer", "is_floating"), ("is_decimal",), ("is_timestamp",)
+    kinds = [[any(getattr(pyarrow.types, each)(type) for each in family) for family in families] for type in (column.type, wanted)]
+    is_text = pyarrow.types.is_decimal(column.type) and pyarrow.types.is_string(wanted)
+    if not (is_text or pyarrow.types.is_null(column.type) or kinds[0] == kinds[1] and any(kinds[0])):
+        return column  # a cast between others reads texts as numbers
     try:
         return column.cast(wanted)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):

@@ -14,10 +14,10 @@ from typing import Any
 
 from ._native import Array, Connection, Object, Typed
 from .dbapi_errors import DataError, InterfaceError, ProgrammingError
-from .rows import Part, list_part
+from .rows import Part, is_missing, list_part
 from .sequences import to_python
 from .tables import Chunk
-from .times import UUID, BigDecimal, DateTime, Duration
+from .times import UUID, BigDecimal, DateTime, Duration, nanoseconds_of
 from .values import _iso_text, _numpy_value, text_as
 
 RESULT_SET, ARRAY, CONNECTION = "java.sql.ResultSet", "java.sql.Array", "java.sql.Connection"
@@ -192,16 +192,6 @@ def _null(_: Any) -> Setter:
     return "setNull", (int(Types.NULL),)
 
 
-def is_missing(value: Any) -> bool:
-    """Returns whether the value is None, or NA or NaT of pandas or numpy."""
-    if value is None:
-        return True
-    kind = type(value)
-    if kind.__module__.partition(".")[0] == "pandas":
-        return kind.__name__ in ("NAType", "NaTType")
-    return kind.__module__ == "numpy" and kind.__name__ in ("datetime64", "timedelta64") and bool(value != value)
-
-
 # A column of values of one of these types is sent as it is. Others are converted value by value.
 PLAIN = {bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.datetime, datetime.time}
 
@@ -366,7 +356,8 @@ class PostgreSQL(Product):
     gives_keys = False  # RETURNING * needs the right to read the table, and reads all columns
 
     def _duration(self, value: datetime.timedelta) -> Setter:
-        return "setObject", (f"{value.days} days {value.seconds}.{value.microseconds:06} seconds", int(Types.OTHER))
+        fraction = value.microseconds * 1000 + nanoseconds_of(value)  # the server rounds
+        return "setObject", (f"{value.days} days {value.seconds}.{fraction:09} seconds", int(Types.OTHER))
 
     def _list(self, value: Sequence[Any]) -> Setter:
         kind = _element_type(value)

@@ -6,7 +6,7 @@ A page of rows is one request, in the layout of Apache Arrow (docs/tables.md). T
 import datetime
 import decimal
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import accumulate, islice
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ._native import Object
 from .pieces import LONG
 from .tables import EPOCH, EPOCH_DAY, PAGE, WIDTHS, Chunk, Table
-from .times import DateTime, Time
+from .times import nanoseconds_of
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -104,6 +104,9 @@ def packed(flags: Iterable[bool], rows: int) -> bytes:
 def list_part(values: Sequence[Any]) -> Part:
     """Returns a column of the type that the values have in Java; of objects if they have several types."""
     kinds = set(map(type, values))
+    if any(kind.__module__.startswith(("pandas", "numpy")) for kind in kinds):
+        values = [None if is_missing(value) else value for value in values]
+        kinds = set(map(type, values))
     valid = None
     rows = len(values)
     given: Sequence[Any] = values
@@ -124,6 +127,16 @@ def list_part(values: Sequence[Any]) -> Part:
         return Part("object", rows, list(values))
     made.valid = None if valid is None else memoryview(valid)
     return made
+
+
+def is_missing(value: Any) -> bool:
+    """Returns whether the value is None, or NA or NaT of pandas or numpy."""
+    if value is None:
+        return True
+    kind = type(value)
+    if kind.__module__.partition(".")[0] == "pandas":
+        return kind.__name__ in ("NAType", "NaTType")
+    return kind.__module__ == "numpy" and kind.__name__ in ("datetime64", "timedelta64") and bool(value != value)
 
 
 def _base(kind: type) -> type | None:
@@ -176,25 +189,21 @@ def _moments(values: Sequence[datetime.datetime]) -> Part | None:
     zones = {value.tzinfo is None for value in values}
     if len(zones) > 1:
         return None
-    epoch, type = (EPOCH, "timestamp") if True in zones else (UTC_EPOCH, "instant")
-    is_fine = any(isinstance(value, DateTime) and value.nanosecond % 1000 for value in values)
+    is_fine = set(map(type, values)) != {datetime.datetime} and any(map(nanoseconds_of, values))
+    epoch, kind = (EPOCH, "timestamp") if True in zones else (UTC_EPOCH, "instant")
     if not is_fine:
         parts = (value - epoch for value in values)
         whole = array("q", ((each.days * 86400 + each.seconds) * 1000000 + each.microseconds for each in parts))
-        return Part(type, len(values), whole, unit="us")
+        return Part(kind, len(values), whole, unit="us")
     try:
-        return Part(type, len(values), array("q", (nanoseconds(value, epoch) for value in values)), unit="ns")
+        return Part(kind, len(values), array("q", (nanoseconds(value, epoch) for value in values)), unit="ns")
     except OverflowError:  # beyond the years from 1678 to 2262
         return None
 
 
 def nanoseconds(value: datetime.datetime, epoch: datetime.datetime) -> int:
     since = value - epoch
-    return ((since.days * 86400 + since.seconds) * 1000000 + since.microseconds) * 1000 + _nanosecond(value)
-
-
-def _nanosecond(value: Any) -> int:
-    return int(value.nanosecond) % 1000 if isinstance(value, (DateTime, Time)) else 0
+    return ((since.days * 86400 + since.seconds) * 1000000 + since.microseconds) * 1000 + nanoseconds_of(value)
 
 
 def _times(values: Sequence[datetime.time]) -> Part | None:
@@ -202,7 +211,7 @@ def _times(values: Sequence[datetime.time]) -> Part | None:
         return None
     whole = array(
         "q",
-        (((v.hour * 60 + v.minute) * 60 + v.second) * 10**9 + v.microsecond * 1000 + _nanosecond(v) for v in values),
+        (((v.hour * 60 + v.minute) * 60 + v.second) * 10**9 + v.microsecond * 1000 + nanoseconds_of(v) for v in values),
     )
     return Part("time", len(values), whole)
 
@@ -241,14 +250,14 @@ def pages_of(source: Any, page_rows: Callable[[], int]) -> Iterator[Page]:
             columns = list(zip(*page, strict=True))
         except (TypeError, ValueError):
             columns = []
-        if len(columns) != width or width == 0:
+        if len(columns) != width or width == 0 or not set(map(type, page)) <= {tuple, list}:
             _check_widths(page, first, width)
         yield names, len(page), [list_part(column) for column in columns]
         first += len(page)
 
 
 def _width(row: Any, number: int) -> int:
-    if isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
+    if isinstance(row, (str, bytes, bytearray, Mapping, set, frozenset)) or not hasattr(row, "__len__"):
         raise TypeError(f"row {number} is no tuple or list of values, but {type(row).__name__}")
     return len(row)
 

@@ -10,12 +10,13 @@ import json
 import math
 import struct
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ._native import Object, ProtocolError, check_offsets
-from .times import DateTime, Time
+from .times import DateTime, Time, nanoseconds_of
 
 if TYPE_CHECKING:
     from .connection import Java
@@ -35,6 +36,10 @@ DECIMAL_SIZE, DECIMAL_DIGITS = 16, 38
 EXACT = decimal.Context(prec=40)  # a decimal128 has 38 digits
 EPOCH = datetime.datetime(1970, 1, 1)
 EPOCH_DAY = EPOCH.toordinal()
+FINE = (datetime.datetime, datetime.time, datetime.timedelta)  # may have nanoseconds
+PLAIN_KINDS = (
+    bool, int, float, str, bytes, decimal.Decimal, datetime.datetime, datetime.date, datetime.time, datetime.timedelta, uuid.UUID,
+)  # fmt: skip
 FRACTIONS = {"us": 10**6, "ns": 10**9}
 
 
@@ -129,7 +134,12 @@ class Chunk:
             return [self._decimal(data[at : at + DECIMAL_SIZE]) for at in range(0, len(data), DECIMAL_SIZE)]
         numbers = struct.unpack(f"<{self.rows}{LETTERS[self.type]}", data)
         make = {"char": chr, "date": _date, "time": _time, "timestamp": self._timestamp, "instant": self._instant}.get(self.type)
-        return list(numbers) if make is None else [make(each) for each in numbers]
+        if make is None:
+            return list(numbers)
+        if self.valid is None:
+            return [make(each) for each in numbers]
+        is_null = self.is_null()  # whose number may be any, such as NaT's
+        return [None if is_null(row) else make(each) for row, each in enumerate(numbers)]
 
     def _decimal(self, part: bytes) -> decimal.Decimal:
         return EXACT.scaleb(decimal.Decimal(int.from_bytes(part, "little", signed=True)), -self.scale)
@@ -162,9 +172,9 @@ class Chunk:
     def arrow(self, pyarrow: Any) -> Any:
         """Returns a pyarrow array over the same bytes."""
         if self.type == "object":
-            return pyarrow.array(self.data)
+            return _object_array(pyarrow, self.data)
         if self.type == "char":
-            return pyarrow.array(self.values(), pyarrow.string())
+            return pyarrow.array(arrow_texts(self.values()), pyarrow.string())
         wanted = self.arrow_type(pyarrow)
         buffers = [None if self.valid is None else pyarrow.py_buffer(self.valid)]
         if self.offsets is not None:
@@ -182,6 +192,45 @@ class Chunk:
             "float": pyarrow.float32, "double": pyarrow.float64, "boolean": pyarrow.bool_, "date": pyarrow.date32,
             "time": lambda: pyarrow.time64("ns"), "string": pyarrow.string, "binary": pyarrow.binary,
         }[self.type]()  # fmt: skip
+
+
+def arrow_texts(values: Sequence[Any]) -> list[Any]:
+    """Returns the texts with U+FFFD in place of lone surrogates, which UTF-8 does not have."""
+    return [value if value is None else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for value in values]
+
+
+# ints beside these become such a value
+INT_LIKE = ({int, float}, {int, decimal.Decimal})
+
+
+def _object_array(pyarrow: Any, values: Sequence[Any]) -> Any:
+    """Returns a pyarrow array of Python values. pyarrow itself would drop nanoseconds, the zone of a time, and what one of
+    several types has more than the others."""
+    kinds = {_kind(value) for value in values if value is not None}
+    if len(kinds) > 1 and not any(kinds <= each for each in INT_LIKE):
+        names = sorted(kind if isinstance(kind, str) else kind.__name__ for kind in kinds)
+        raise pyarrow.ArrowInvalid(f"they have several: {', '.join(names)}")
+    if "time with a zone" in kinds:
+        raise pyarrow.ArrowInvalid("a time with a zone")
+    if not any(isinstance(value, FINE) and nanoseconds_of(value) for value in values):
+        return pyarrow.array(values)
+    from .rows import list_part  # which needs this module
+
+    part = list_part(values)
+    if part.type == "object":
+        raise pyarrow.ArrowInvalid("nanoseconds of a duration or of a distant year")
+    chunk = object.__new__(Chunk)
+    chunk.type, chunk.unit, chunk.scale = part.type, part.unit, part.scale
+    buffers = [None if part.valid is None else pyarrow.py_buffer(part.valid), pyarrow.py_buffer(part.data)]
+    return pyarrow.Array.from_buffers(chunk.arrow_type(pyarrow), part.rows, buffers)
+
+
+def _kind(value: Any) -> Any:
+    """Returns the type of the value, without the types of Java's values, or a name for it."""
+    kind = type(value)
+    plain = next((each for each in PLAIN_KINDS if issubclass(kind, each)), kind)
+    has_zone = plain in (datetime.datetime, datetime.time) and value.tzinfo is not None
+    return f"{plain.__name__} with a zone" if has_zone else plain
 
 
 def _checked(column: dict[str, Any], name: str, size: int | None) -> Any:
@@ -319,10 +368,11 @@ class Table:
         try:
             arrays = [chunk.arrow(pyarrow) for chunk in chunks]
             wanted = _common_type(pyarrow, [array.type for array in arrays])
-            if wanted is None:  # values of several types, which pyarrow may have one type for
-                return pyarrow.chunked_array([pyarrow.array([value for chunk in chunks for value in chunk.values()])])
+            is_text = wanted is not None and pyarrow.types.is_string(wanted)
+            if wanted is None or is_text and len({chunk.type for chunk in chunks if not chunk.is_unknown} & {"decimal", "string", "object", "char"}) > 1:
+                return pyarrow.chunked_array([_object_array(pyarrow, [value for chunk in chunks for value in chunk.values()])])
             return pyarrow.chunked_array([array.cast(wanted) for array in arrays], wanted)
-        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError) as error:
+        except (pyarrow.ArrowException, OverflowError, UnicodeEncodeError) as error:
             raise TypeError(f"column {self.column_names[index]!r}: Arrow has no type for its values: {error}") from error
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
@@ -427,7 +477,8 @@ def _joined(numpy: Any, chunks: Sequence[Chunk]) -> Any:
     if joined is not None and all(chunk.whole is joined for chunk in chunks) and joined.nbytes == sum(len(chunk.data) for chunk in chunks):
         return numpy.frombuffer(joined, arrays[0].dtype)
     whole = numpy.concatenate(arrays)
-    if all((chunk.type, chunk.unit) == (chunks[0].type, chunks[0].unit) for chunk in chunks) and arrays[0].base is not None:
+    has_same_layout = chunks[0].type in (*NUMBERS, "timestamp", "instant")
+    if has_same_layout and all((chunk.type, chunk.unit) == (chunks[0].type, chunks[0].unit) for chunk in chunks):
         _share(whole, chunks)
     return whole
 

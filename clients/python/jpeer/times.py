@@ -90,7 +90,7 @@ class _Nanoseconds(JavaValue):
 
     def __eq__(self, other: object) -> Any:
         equal = super().__eq__(other)
-        return self._nanoseconds == _nanoseconds_of(other) if equal is True else equal
+        return self._nanoseconds == nanoseconds_of(other) if equal is True else equal
 
     def __ne__(self, other: object) -> Any:
         equal = self.__eq__(other)
@@ -104,7 +104,7 @@ class _Nanoseconds(JavaValue):
         plain = getattr(super(), name)(other)
         if plain is NotImplemented or not super().__eq__(other):
             return plain
-        return getattr(self._nanoseconds, name)(_nanoseconds_of(other))
+        return getattr(self._nanoseconds, name)(nanoseconds_of(other))
 
     def __lt__(self, other: Any) -> Any:
         return self._order(other, "__lt__")
@@ -128,7 +128,7 @@ class _Nanoseconds(JavaValue):
         return _unpickled, (made[0], made[1], self._nanoseconds)
 
 
-def _nanoseconds_of(value: Any) -> int:
+def nanoseconds_of(value: Any) -> int:
     """Returns the nanoseconds of a value of this module or of pandas, and 0 for a value of datetime."""
     name = "nanoseconds" if isinstance(value, datetime.timedelta) else "nanosecond"
     return int(getattr(value, name, 0)) if type(value).__module__ != "datetime" else 0
@@ -218,7 +218,7 @@ class DateTime(_Nanoseconds, datetime.datetime):
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, datetime.timedelta):
             return NotImplemented
-        carry, nanoseconds = divmod(self._nanoseconds + _nanoseconds_of(other), 1000)
+        carry, nanoseconds = divmod(self._nanoseconds + nanoseconds_of(other), 1000)
         plain = _plain_timedelta(other) + datetime.timedelta(microseconds=carry)
         return self._like(super().__add__(plain), nanoseconds)
 
@@ -230,13 +230,13 @@ class DateTime(_Nanoseconds, datetime.datetime):
         plain: Any = super().__sub__(other)
         if plain is NotImplemented:
             return plain
-        return Duration._of(_total(plain) + self._nanoseconds - _nanoseconds_of(other), self._java)
+        return Duration._of(_total(plain) + self._nanoseconds - nanoseconds_of(other), self._java)
 
     def __rsub__(self, other: Any) -> Any:
         plain: Any = datetime.datetime.__rsub__(self, other)  # type: ignore[attr-defined]
         if plain is NotImplemented:
             return plain
-        return Duration._of(_total(plain) + _nanoseconds_of(other) - self._nanoseconds, self._java)
+        return Duration._of(_total(plain) + nanoseconds_of(other) - self._nanoseconds, self._java)
 
 
 def _plain_timedelta(value: datetime.timedelta) -> datetime.timedelta:
@@ -245,7 +245,7 @@ def _plain_timedelta(value: datetime.timedelta) -> datetime.timedelta:
 
 def _total(value: datetime.timedelta) -> int:
     """Returns the whole duration in nanoseconds."""
-    return ((value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds) * 1000 + _nanoseconds_of(value)
+    return ((value.days * 86400 + value.seconds) * 1_000_000 + value.microseconds) * 1000 + nanoseconds_of(value)
 
 
 class Duration(_Nanoseconds, datetime.timedelta):

@@ -91,6 +91,7 @@ class Values(Case):
                                 (Decimal("sNaN"), dbapi.DataError, "parameter 2: a signaling NaN")):
             self.check_error(kind, text, self.cursor.execute, "select ?, ?", [1, bad])
         self.check_error(dbapi.DataError, "lone surrogate", self.cursor.execute, "select '\ud800'")
+        self.check_error(dbapi.ProgrammingError, "the parameters are a list, not set", self.cursor.execute, "select ?, ?", {1, 2})
         self.check_error(dbapi.ProgrammingError, "row 1: parameter 1: ", self.cursor.executemany, "select ?", [[1], [{}]])
 
     def test_rows_of_executemany_have_the_same_values(self):
@@ -416,6 +417,13 @@ class Libraries(Case):
         self.assertEqual([each.num_rows for each in batches], [300, 300, 300, 100])
         self.assertEqual(len({each.schema for each in batches}), 1)
         self.assertEqual([each.num_rows for each in self.cursor.execute(f"{sql} limit 0").batches()] or [0], [0])
+        running = self.cursor.execute(sql).batches(300)
+        next(running)
+        self.cursor.execute("select 'others'")
+        self.check_error(dbapi.ProgrammingError, "another statement", next, running)
+        self.cursor.setinputsizes([dbapi.Types.INTEGER])
+        self.check_error(dbapi.ProgrammingError, "setinputsizes is for lists", self.cursor.executemany, "select ?", frame)
+        self.cursor.setinputsizes([])
         self.cursor.execute("create table copy(id bigint, price numeric(9, 2), name varchar)")
         for source in (frame, self.cursor.execute(sql).fetch_arrow(), batches[0]):
             self.assertEqual(self.cursor.executemany("insert into copy values (?, ?, ?)", source).rowcount, len(source))

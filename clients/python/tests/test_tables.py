@@ -92,6 +92,16 @@ class Rows(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "a list of names"):
             java.table(tables.people(1), columns="name")
 
+    def test_later_rows_of_another_kind_lose_nothing(self):
+        lists, maps = java.java.util.ArrayList, java.java.util.HashMap
+        with self.assertRaisesRegex(jpeer.BadArgument, "row 1: a row has the key 'a', and the first has not"):
+            java.table(lists([lists([1, 2]), maps({"a": 5, "b": 6})]))
+        person = java.table(lists([lists([each]) for each in tables.people(1)]))["0"][0]
+        with self.assertRaisesRegex(jpeer.BadArgument, "more components than the columns of the first"):
+            java.table(lists([lists([1]), person]))
+        late = java.table(lists([None, person]), columns=["age"])
+        self.assertEqual((list(late), late._pages[0][1][0].nullable), ([(None,), (0,)], True))
+
     def test_another_thread_closes_the_result_set(self):
         results = tables.results(2**31 - 1, 3, 0, None)
 
@@ -129,11 +139,14 @@ class Rows(unittest.TestCase):
         self.assertEqual(sorted(age for part in taken for age in part), list(range(1, 100_000)))
 
 
+def shown(source, **given):
+    return tables.show(java.rows(source, **given))
+
+
 class Back(unittest.TestCase):
     """java.rows: from Python to Java."""
 
-    def shown(self, source, **given):
-        return tables.show(java.rows(source, **given))
+    shown = staticmethod(shown)
 
     def test_values_have_the_java_types_of_their_columns(self):
         utc, moment = datetime.UTC, datetime.datetime(2024, 2, 29, 12, 30, 0, 1)
@@ -159,6 +172,9 @@ class Back(unittest.TestCase):
         self.assertEqual(self.shown([Row(1, "a")], of="java.util.Map"), "{n=1, t=a};")
         self.assertEqual(self.shown([[1, "a"]], of="java.util.List", target="java.util.LinkedList"), "[1, a];")
         self.assertEqual(self.shown([[], []]), "[];[];")
+        for row in ({"n": 1}, {1, 2}, b"ab", bytearray(b"ab")):
+            with self.subTest(row), self.assertRaisesRegex(TypeError, "row 1 is no tuple or list of values"):
+                java.rows([(1, 2)[: len(row)], row])
 
     def test_a_table_goes_back(self):
         table = java.table(tables.every())
@@ -267,6 +283,24 @@ class Libraries(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "column 'address': Arrow has no type for its values"):
             java.table(tables.people(2)).to_arrow()
 
+    def test_a_value_that_arrow_would_change_is_refused(self):
+        """By pyarrow, and so by the stream of such a column."""
+        pyarrow, = need("pyarrow")
+        time, lists = java.java.time, java.java.util.ArrayList
+        fine, old, day = time.LocalDateTime.of(2024, 1, 1, 0, 0, 0, 123456789), time.LocalDateTime.of(1500, 1, 1, 0, 0, 0, 1), time.LocalDate.of(2024, 1, 1)
+        zoned, noon = time.OffsetDateTime.of(fine, time.ZoneOffset.ofHours(5)), time.LocalDateTime.of(2024, 1, 1, 12, 0)
+        for values, message in (
+                ([old, fine], "nanoseconds"), ([time.Duration.ofNanos(1)], "nanoseconds"), ([time.OffsetTime.of(1, 0, 0, 0, time.ZoneOffset.UTC)], "zone"),
+                ([day, noon], "several: date, datetime"), ([noon, zoned], "several: datetime, datetime with a zone"),
+                ([time.Duration.ofSeconds(1), 1], "several: int, timedelta"), ([0.5, True], "several: bool, float"), ([b"x", "y"], "several: bytes, str"),
+                ([decimal.Decimal("1.5"), "1.5"], "several: Decimal, str"), ([2**70, 1], "too large")):
+            table = java.table(lists([lists([value]) for value in values]))
+            for convert in (table.to_arrow, table.__arrow_c_stream__):
+                with self.subTest(values), self.assertRaisesRegex(TypeError, f"column '0': Arrow has no type for its values: .*{message}"):
+                    convert()
+        self.assertEqual(java.table(lists([lists([zoned])])).to_arrow()["0"].cast(pyarrow.int64()).to_pylist(), [1704049200123456789])
+        self.assertEqual(java.table(lists([lists([value]) for value in "\ud800a"]), columns=["0"]).to_arrow()["0"].to_pylist(), ["\ufffd", "a"])
+
     def test_pandas(self):
         pandas, = need("pandas")
         frame = java.table(tables.results(4, 3, 0, None)).to_pandas()
@@ -275,6 +309,10 @@ class Libraries(unittest.TestCase):
         self.assertEqual(frame["C2"].tolist()[:2], ["s1", "s2"])
         self.assertTrue(pandas.isna(frame["C3"][2]))
         self.assertEqual(len(java.table(tables.people(0)).to_pandas()), 0)
+        lists, moment = java.java.util.ArrayList, datetime.datetime(2024, 1, 1)
+        table = java.table(lists([lists([moment]), lists([None])]))
+        self.assertTrue(pandas.isna(table.to_pandas()["0"][1]))
+        self.assertEqual(list(table), [(moment,), (None,)])  # although its bytes are pandas' NaT now
 
     def test_the_arrow_stream_has_every_type_and_page(self):
         """Without any library: a Table is written as a stream, and read again from it."""
@@ -328,6 +366,26 @@ class Libraries(unittest.TestCase):
                                  "[null, null, null, null, null, 2023-12-31T23:00:00Z, null, null, 9223372036854775808];")
         self.assertEqual(tables.show(java.rows(numpy.arange(4).reshape(2, 2).T)), "[0, 2];[1, 3];")
         self.assertEqual(tables.show(java.rows(numpy.array([[1.5, numpy.nan]]))), "[1.5, NaN];")
+        self.assertEqual(tables.show(java.rows(numpy.ma.MaskedArray([[1, 2]], mask=[[True, False]]))), "[null, 2];")
+
+    def test_values_of_pandas_and_numpy_keep_nanoseconds_and_nulls(self):
+        pandas, numpy = need("pandas", "numpy")
+        fine = pandas.Timestamp("2024-01-01 00:00:00.123456789")
+        self.assertEqual(shown([(fine, pandas.NaT, pandas.NA), (pandas.NaT, fine.tz_localize("UTC"), 1)]),
+                         "[2024-01-01T00:00:00.123456789, null, null];[null, 2024-01-01T00:00:00.123456789Z, 1];")
+        frame = pandas.DataFrame({
+            "u": pandas.array([2**63, None], dtype="UInt64"), "ns": numpy.array([1001, "NaT"], "m8[ns]"), "s": numpy.array([1, 2], "m8[s]"),
+            "o": pandas.Series([fine, None], dtype=object)})
+        for modules in ({}, {"pyarrow": None}):
+            with self.subTest(modules), unittest.mock.patch.dict(sys.modules, modules):
+                self.assertEqual(shown(frame), "[9223372036854775808, PT0.000001001S, PT1S, 2024-01-01T00:00:00.123456789];"
+                                 "[null, null, PT2S, null];")
+        for column in (pandas.period_range("2024", periods=2, freq="M"), pandas.interval_range(0, 2), numpy.array([1], "m8[M]").reshape(1, 1)):
+            with self.subTest(column), self.assertRaisesRegex(TypeError, "has no form in Java"):
+                java.rows(column if isinstance(column, numpy.ndarray) else pandas.DataFrame({"a": column}))
+        arrow, = need("pyarrow")
+        column = pandas.Series([{"x": 1, "y": 2}], dtype=pandas.ArrowDtype(arrow.struct({"x": arrow.int64(), "y": arrow.int64()})))
+        self.assertEqual(shown(pandas.DataFrame({"a": column})), "[{x=1, y=2}];")
 
     def test_a_data_frame_shares_memory_and_no_changes(self):
         need("pandas")
@@ -343,6 +401,9 @@ class Libraries(unittest.TestCase):
         self.assertIs(many["age"].base.obj, many["age"].base.obj)  # the pages were joined once
         self.assertEqual([row for row, in many][99_990:], list(range(99_990, 100_000)))
         self.assertEqual(many.to_pandas()["age"].sum(), sum(range(100_000)))
+        flags = java.table(java.rows([(each % 3 == 0,) for each in range(70_000)]))  # whose array has another layout
+        expected = [each % 3 == 0 for each in range(70_000)]
+        self.assertTrue(flags["0"].tolist() == [flag for flag, in flags] == flags.to_pandas()["0"].tolist() == expected)
 
     def test_a_missing_library_is_named(self):
         try:

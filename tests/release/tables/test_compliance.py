@@ -77,6 +77,8 @@ class OnSQLite(Suite):
                     cursor.execute("select ?, ?", given)
             with self.assertRaises(dbapi.IntegrityError):
                 cursor.execute("insert into v values (1, 1)")
+            texts = cursor.execute("select 1 a union all select 2 union all select '007' union all select 'x'").batches(2)
+            self.assertEqual([each.to_pydict() for each in texts], [{"a": [1, 2]}, {"a": ["007", "x"]}])
             other = connection.execute("select * from v")
             other.fetchone()
             del other  # an open statement would keep the table locked

@@ -75,6 +75,7 @@ class Types(Case):
         self.assertEqual(self.one("select 'a=>1'::hstore, '(1,2)'::point, b'101'::bit(3), '<a/>'::xml, 5::oid, array[5::oid], row(1, 'x')"),
                          ({"a": "1"}, "(1.0,2.0)", "101", "<a/>", 5, [5], "(1,x)"))
         self.assertEqual(str(self.one("select interval '1 month'").getMonths()), "1")  # no timedelta has a month
+        self.assertEqual(self.one("select '-$1,234.56'::money, null::money"), ("-$1,234.56", None))
         self.check_error(dbapi.DataError, None, self.one, "select date '0044-03-15 BC'")
         self.assertEqual(self.cursor.execute("select 1 as a, 'b' || ?::text as b", ["?"]).description[0][:2], ("a", dbapi.NUMBER))
 

@@ -51,6 +51,7 @@ final class Column {
   int type;
   int scale; // of a page of DECIMAL
   private boolean[] nulls = new boolean[FIRST_ROWS];
+  private boolean hadNull; // in any row so far
   private boolean hasNulls; // in the rows of the page; C asks for it
   private long[] numbers = {};
   private Object[] objects = {};
@@ -99,6 +100,7 @@ final class Column {
     setRoom(row);
     nulls[row] = true;
     isNullable = true;
+    hadNull = true;
     if (isObjects()) {
       objects[row] = null;
     } else if (isBytes()) {
@@ -380,7 +382,7 @@ final class Column {
   void declare(int declared) {
     if (type == UNKNOWN && declared != UNKNOWN) {
       changeType(declared);
-      isNullable = false;
+      isNullable = hadNull; // by a row that was null itself
     }
   }
 

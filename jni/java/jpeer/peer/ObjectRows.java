@@ -14,7 +14,6 @@ final class ObjectRows extends Rows {
   private Iterator<?> iterator;
   private String[] given; // the paths of the request; null: those of the first row
   private ColumnPath[] paths;
-  private boolean isMap; // the first row is a Map, and its keys are the columns
   private Object element; // if hasElement: an element that was taken, but is not in the columns yet
   private boolean hasElement;
   private Class<?> rowClass; // of the last row
@@ -75,7 +74,6 @@ final class ObjectRows extends Rows {
     Object own = element;
     if (paths == null) {
       paths = ColumnPath.of(own);
-      isMap = own instanceof Map;
       columns = new Column[paths.length];
       for (int i = 0; i < paths.length; i++) {
         columns[i] = new Column(paths[i].name(), Column.UNKNOWN, true);
@@ -84,6 +82,7 @@ final class ObjectRows extends Rows {
     if (own != null && own.getClass() != rowClass) {
       rowClass = own.getClass();
       declareTypes();
+      checkComponents();
     }
     boolean fits = true;
     int missing = 0;
@@ -95,7 +94,7 @@ final class ObjectRows extends Rows {
     if (given == null && own != null) {
       checkCount(own);
     }
-    if (isMap && own instanceof Map) {
+    if (given == null && own instanceof Map) {
       checkKeys((Map<?, ?>) own, missing);
     }
     return fits;
@@ -113,6 +112,13 @@ final class ObjectRows extends Rows {
     int count = own.getClass().isArray() ? Array.getLength(own) : own instanceof List ? ((List<?>) own).size() : -1;
     if (count > paths.length) {
       throw new BadColumns("a row has " + count + " elements, and the first has " + paths.length
+          + ": name 'columns' in the request");
+    }
+  }
+
+  private void checkComponents() throws BadColumns {
+    if (given == null && rowClass.isRecord() && rowClass.getRecordComponents().length > paths.length) {
+      throw new BadColumns("a row is a " + rowClass.getTypeName() + " with more components than the columns of the first"
           + ": name 'columns' in the request");
     }
   }

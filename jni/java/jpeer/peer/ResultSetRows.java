@@ -154,7 +154,8 @@ final class ResultSetRows extends Rows {
         return Column.FLOAT;
       case Types.FLOAT:
       case Types.DOUBLE:
-        return Column.DOUBLE;
+        // PostgreSQL's driver reads money as a number only up to 999
+        return "money".equals(metadata.getColumnTypeName(index)) ? Column.STRING : Column.DOUBLE;
       case Types.BIT:
         return metadata.getPrecision(index) > 1 ? BY_OBJECT : Column.BOOLEAN;
       case Types.BOOLEAN:
