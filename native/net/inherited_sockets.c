@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ void inherited_sockets_receive(void)
       if (length == 0)
         text_format(socket->name, sizeof socket->name, "unknown"); /* as libsystemd calls it */
       rest = text_slice(rest, colon == NULL ? rest.len : length + 1, rest.len);
-      fcntl(socket->fd, F_SETFD, FD_CLOEXEC); /* a closed descriptor is an error when the socket is used */
+      socket->state = fcntl(socket->fd, F_SETFD, FD_CLOEXEC) == 0 ? INHERITED_UNUSED : INHERITED_MISSING;
     }
     sockets.count = count;
   }
@@ -136,9 +137,12 @@ enum jp_status inherited_sockets_find(const char *name, const struct inherited_s
     i++;
   if (i < sockets.count) {
     struct inherited_socket *socket = &sockets.items[i];
-    if (socket->is_used)
+    if (socket->state == INHERITED_USED)
       return jp_fail(error, JP_INVALID, "takes each name once");
-    socket->is_used = true;
+    if (socket->state == INHERITED_MISSING)
+      return jp_fail(error, JP_INVALID, "takes a listening socket (descriptor %d: %s)", socket->fd,
+                     strerror(EBADF));
+    socket->state = INHERITED_USED;
     *found = socket;
     return check_socket(socket, error);
   }
@@ -160,7 +164,10 @@ enum jp_status inherited_sockets_find(const char *name, const struct inherited_s
 void inherited_sockets_close_rest(void)
 {
   for (size_t i = 0; i < sockets.count; i++) {
-    if (sockets.items[i].is_used)
+    if (sockets.items[i].state == INHERITED_MISSING)
+      log_warn("LISTEN_FDS is %zu, but descriptor %d is not open: there is no socket %s", sockets.count,
+               sockets.items[i].fd, sockets.items[i].name);
+    if (sockets.items[i].state != INHERITED_UNUSED)
       continue;
     log_warn("the service manager has passed the socket %s, which no address names (--json-rpc fd:%s): it is "
              "closed",

@@ -9,9 +9,14 @@
  */
 #include "base/status.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum inherited_state {
+  INHERITED_MISSING, /* the descriptor was not open when the process began: it belongs to whoever opens it later */
+  INHERITED_UNUSED, /* no address names the socket yet */
+  INHERITED_USED,
+};
 
 struct inherited_socket {
   int fd;
@@ -19,7 +24,7 @@ struct inherited_socket {
   char host[64];  /* the numeric address of a TCP socket */
   uint16_t port;  /* of a TCP socket */
   char path[108]; /* of a Unix socket; empty: TCP */
-  bool is_used;
+  enum inherited_state state;
 };
 
 /* Reads the three variables, and removes them from the environment. The sockets are no longer inherited by programs that the

@@ -375,6 +375,12 @@ class Sockets(PeerCase):
         with self.assertRaises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", spare))
 
+    def test_a_descriptor_that_is_not_open_stays_the_peers_own(self):
+        self.listen()
+        self.activate("api:gone", "--json-rpc", "fd:api", env=environment(LISTEN_FDS="20"))
+        self.assertIn("LISTEN_FDS is 20, but descriptor 4 is not open: there is no socket gone", self.peer.stderr())
+        self.assertEqual(self.client.call("fixtures.Calculator", "add", 1, 2), "3")
+
 
 @unittest.skipIf(shutil.which("systemd-analyze") is None, "systemd-analyze is not installed (Debian: systemd)")
 class Units(PeerCase):

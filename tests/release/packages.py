@@ -165,6 +165,8 @@ class Used(unittest.TestCase):
             root.install(*(depends - set(NAMES)), "gcc", "pkg-config", "cmake", "make", "libc6-dev")
             with zipfile.ZipFile(root.folder / "usr/share/java/any.jar", "w"):
                 pass  # docs/python.md has a class path of all jars there
+            wants = root.folder / "etc/systemd/system/multi-user.target.wants"
+            wants.mkdir(parents=True, exist_ok=True)
             before = root.files()
             with self.subTest("the archive's libraries, by CMake and by pkg-config"):
                 self.build_programs(root, place)
@@ -185,6 +187,7 @@ class Used(unittest.TestCase):
             with self.subTest("purge"):
                 (root.folder / "etc/jpeer/app.conf").write_text("--as-service\n", encoding="utf-8")
                 (root.folder / "var/lib/private/jpeer/app").mkdir(parents=True)
+                (wants / "jpeer@app.service").symlink_to("/lib/systemd/system/jpeer@.service")  # systemctl enable jpeer@app
                 root.run("apt-get", "purge", "-y", "-q", *NAMES)
                 self.assertEqual(set(), root.files() - before)
 

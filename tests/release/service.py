@@ -161,7 +161,7 @@ class Container(unittest.TestCase):
         cls.addClassCleanup(subprocess.run, ["rm", "-rf", "--one-file-system", cls.folder], check=False)
         shutil.copy(ROOT / "packaging/container/Containerfile", cls.folder)
         made = subprocess.run([ROOT / "packaging/container/make-root", BUILD, cls.folder / "root"], check=False, capture_output=True, text=True,
-                              timeout=SECONDS)
+                              timeout=SECONDS, umask=0o077)
         assert made.returncode == 0, made.stderr[-3000:]
         print(f"service: {made.stdout.strip()}", flush=True)
         cls.command = ["podman", "--root", cls.folder / "storage", "--runroot", cls.folder / "run", "--cgroup-manager=cgroupfs", "--runtime=runc"]

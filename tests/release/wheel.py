@@ -17,12 +17,14 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from support import jdks  # noqa: E402
+from support.sbom import wheel_complaints  # noqa: E402
 
 BUILD = os.environ.get("JPEER_BUILD", "build/release")
 NOT_REACHED = 3  # status of tools/build-wheel: PyPI is out of reach
@@ -164,6 +166,11 @@ def main(arguments):
     print(f"wheel: {wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB", flush=True)
     if "manylinux_2_" not in wheel.name:
         raise SystemExit("wheel: its tag is no manylinux tag")
+    with tempfile.TemporaryDirectory(prefix="jpeer-wheel-") as folder, zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+        found = list(wheel_complaints(Path(folder)))
+    if found:
+        raise SystemExit("\n".join(f"wheel: {text}" for text in found))
     with tempfile.TemporaryDirectory(prefix="jpeer-venv-") as folder:
         python = make_environment(Path(folder), wheel)
         run_program(python, folder)

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools"), str(ROOT / "tests/release")]
 import wheel as native_wheel  # noqa: E402
 import wheel_dependencies as dependencies  # noqa: E402
+from support.sbom import wheel_complaints  # noqa: E402
 from wheel_dependencies import TARGETS, WHEEL  # noqa: E402
 
 NOT_REACHED = 3  # status of tools/build-wheel
@@ -115,6 +116,7 @@ def bill_complaints(target, folder):
         row = dependencies.LIBRARIES.get(name)
         if row and package["checksums"][0]["checksumValue"] != row.get("tar", row.get("deb")):
             yield f"the bill has another source of {name}"
+    yield from wheel_complaints(folder)
     for file in bill["files"]:
         if {"algorithm": "SHA256", "checksumValue": dependencies.checksum(folder / file["fileName"])} not in file["checksums"]:
             yield f"the bill has another checksum of {file['fileName']}"

@@ -30,10 +30,37 @@ def foreign_sources(build):
             if not command["file"].startswith((f"{home}/", f"{build.resolve()}/"))}
 
 
+def code_complaints(content):
+    """SPDX 2.3, 7.8 and 7.9: a package that contains files has the SHA-1 sum of their sorted SHA-1 sums, and others have none."""
+    sums = {file["SPDXID"]: each["checksumValue"] for file in content["files"] for each in file["checksums"] if each["algorithm"] == "SHA1"}
+    for package in content["packages"]:
+        inside = sorted(sums[each["relatedSpdxElement"]] for each in content["relationships"]
+                        if each["spdxElementId"] == package["SPDXID"] and each["relatedSpdxElement"] in sums)
+        code = {"packageVerificationCodeValue": hashlib.sha1("".join(inside).encode()).hexdigest()} if inside else None
+        if (package["filesAnalyzed"], package.get("packageVerificationCode")) != (bool(inside), code):
+            yield f"{package['name']} contains {len(inside)} files, and its code is another"
+
+
+def wheel_complaints(tree):
+    """What an unpacked wheel lacks: licences, their names in METADATA, compiled code of others in the bill."""
+    info = next(tree.glob("*.dist-info"))
+    bill = json.loads((info / "sboms/jpeer.spdx.json").read_text(encoding="utf-8"))
+    yield from code_complaints(bill)
+    libraries = {package["name"] for package in bill["packages"]} - {"jpeer"}
+    named = set(re.findall(r"^License-File: (.*)$", (info / "METADATA").read_text(encoding="utf-8"), re.M))
+    present = {path.relative_to(info / "licenses").as_posix() for path in (info / "licenses").rglob("*") if path.is_file()}
+    if not present == named == {"LICENSE", *(f"libraries/{name}.txt" for name in libraries)}:
+        yield f"{sorted(libraries)} are inside, {sorted(present)} are the licences, and METADATA names {sorted(named)}"
+    for file in bill["files"]:
+        marked = {name for name, mark in MARKS.items() if mark in (tree / file["fileName"]).read_bytes()}
+        if not marked <= libraries:
+            yield f"{file['fileName']} has {sorted(marked)}, and the bill does not"
+
+
 class Document:
     def __init__(self, path, prefix):
         self.folder, self.name = path.parent, path.name
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = self.content = json.loads(path.read_text(encoding="utf-8"))
         self.packages = {package["SPDXID"]: package for package in content["packages"]}
         self.files = {file["SPDXID"]: (prefix / file["fileName"], file["checksums"]) for file in content["files"]}
         self.relationships = [tuple(each[key] for key in ("spdxElementId", "relationshipType", "relatedSpdxElement"))
@@ -46,6 +73,7 @@ class Document:
         return {self.packages[key]["name"] for key in keys}
 
     def complaints(self):
+        yield from code_complaints(self.content)
         package_of = {name: key for key, package in self.packages.items() if "Debian" in package.get("supplier", "")
                       for name in package["sourceInfo"].split()}
         bundled = self.related("CONTAINS", self.packages)

@@ -5,16 +5,18 @@ usage: test_installed.py BUILD_FOLDER
 """
 
 import fnmatch
+import importlib.metadata
 import os
 import re
 import signal
 import subprocess
 import sys
+import tomllib
 import unittest
 from pathlib import Path
 
 from support.installed import LIBRARY_COMPONENTS, Installed, run
-from support.peer import STOP_SECONDS, environment, eventually
+from support.peer import ROOT, STOP_SECONDS, environment, eventually
 from support.sbom import complaints
 
 BUILD = Path(sys.argv[1])
@@ -152,6 +154,10 @@ class InstalledAsAWhole(unittest.TestCase):
         modules = installed.prefix / "lib/python3/dist-packages"
         code = "import importlib.metadata, jpeer; print(importlib.metadata.version('jpeer') == jpeer.__version__, jpeer.__file__)"
         self.assertEqual(f"True {modules}/jpeer/__init__.py\n", run(sys.executable, "-c", code, env={"PYTHONPATH": str(modules)}))
+        project = tomllib.loads((ROOT / "clients/python/pyproject.toml").read_text(encoding="utf-8"))["project"]
+        found = importlib.metadata.Distribution.at(next(modules.glob("*.dist-info"))).entry_points
+        self.assertEqual({(group, *point) for group, points in project["entry-points"].items() for point in points.items()},
+                         {(point.group, point.name, point.value) for point in found})
 
     def test_the_sample_policy_is_good(self):
         policy = self.prefix / "share/doc/jpeer/examples/policy.yaml"
