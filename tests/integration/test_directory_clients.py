@@ -301,7 +301,7 @@ class Programs(DirectoryCase):
             [member] = etcd.members
             for number in range(20):
                 etcd.put("/pal/peers/other", str(number))
-            process = self.run_program("watch", etcd.endpoints, 2, "wait", stdin=subprocess.PIPE)
+            process = self.run_program("watch", etcd.endpoints, 2, "wait")
             with kill_after(process), process.stdin:
                 process.stdin.write("\n")
                 process.stdin.flush()
