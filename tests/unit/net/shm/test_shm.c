@@ -245,7 +245,7 @@ SHM_TEST(a_server_that_ends_refuses_upgrades, open_plain)
 
 static int share_little_input(void **state)
 {
-  return shm_fixture_share(state, (struct duplex_options){.input_max = 64 * 1024});
+  return shm_fixture_share(state, (struct duplex_options){.input_max = (size_t)64 * 1024});
 }
 
 static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_t written)
