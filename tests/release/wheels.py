@@ -122,14 +122,20 @@ def bill_complaints(target, folder):
             yield f"the bill has another checksum of {file['fileName']}"
 
 
+def build_wheel(tree, target):
+    """What was wrong; "" if nothing was."""
+    done = subprocess.run([tree / "tools/build-wheel", "--target", target.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, check=False)
+    if done.returncode == NOT_REACHED:
+        raise Skipped(f"a source or a tool is not reached: {done.stderr.strip().splitlines()[-1]}")
+    return done.stderr or "the build failed" if done.returncode != 0 else ""
+
+
 def check_built():
     for target in TARGETS.values():
-        done = subprocess.run([ROOT / "tools/build-wheel", "--target", target.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, check=False)
-        if done.returncode == NOT_REACHED:
-            raise Skipped(f"a source or a tool is not reached: {done.stderr.strip().splitlines()[-1]}")
-        if done.returncode != 0:
-            yield done.stderr
+        fault = build_wheel(ROOT, target)
+        if fault:
+            yield fault
             continue
         wheel = find_wheel(target)
         print(f"wheels: {wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB", flush=True)
@@ -312,7 +318,10 @@ def check_reproducible():
         (again / "build/wheel").mkdir(parents=True)
         for name in ("sources", "zig"):
             shutil.copytree(WHEEL / name, again / "build/wheel" / name, symlinks=True)
-        subprocess.run([again / "tools/build-wheel", "--target", target.name], check=True)
+        fault = build_wheel(again, target)
+        if fault:
+            yield fault
+            return
         (other,) = (again / target.folder.relative_to(ROOT) / "dist").glob("*.whl")
         if other.read_bytes() != find_wheel(target).read_bytes():
             kept = WHEEL / "differs"

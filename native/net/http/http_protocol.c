@@ -458,6 +458,9 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
     connection->began_ms = clock_now_ms();
     return STEP_WAITS;
   }
+  /* A client that has got a connection may believe that the peer serves: a peer whose start has failed must not say so. */
+  if ((route.action == HTTP_UPGRADE || route.action == HTTP_SHARE) && crew_is_ending(connection->table->crew))
+    return respond_and_close(connection, 503, CREW_SHUTTING_DOWN);
   note_refusal(connection, &route);
   if (route.refused_origin.data != NULL) {
     char shown[ORIGIN_SHOWN + 1];

@@ -477,6 +477,11 @@ bool crew_is_starting(const struct crew *crew)
   return atomic_load_explicit(&crew->phase, memory_order_relaxed) == CREW_STARTING;
 }
 
+bool crew_is_ending(const struct crew *crew)
+{
+  return atomic_load_explicit(&crew->phase, memory_order_relaxed) > CREW_SERVING;
+}
+
 bool crew_is_healthy(struct crew *crew)
 {
   const int64_t since_ms = atomic_load_explicit(&crew->stuck_since_ms, memory_order_relaxed);

@@ -390,6 +390,8 @@ const struct rpc_service *crew_service(const struct crew *crew);
 bool crew_is_healthy(struct crew *crew);
 /* Between crew_begin and the end of crew_start: messages have to wait. */
 bool crew_is_starting(const struct crew *crew);
+/* After crew_refuse_all or crew_stop, even if the crew has never served: each message is refused. */
+bool crew_is_ending(const struct crew *crew);
 /* Sets the figures of threads and latencies, and adds the messages that crew_serve has refused. */
 void crew_collect(struct crew *crew, struct metrics_figures *figures);
 

@@ -162,36 +162,44 @@ static void kills_a_peer_that_does_not_end(void)
   CHECK(WIFSIGNALED(status) && !exists(folder));
 }
 
+/* Expects that no peer starts, for a reason with this text. */
+static void expect_no_peer(const struct jp_launch_config *config, enum jp_client_status expected,
+                           const char *reason)
+{
+  struct jp_peer *peer;
+  struct jp_client_error error = {.text = "no error"};
+  const enum jp_client_status status = jp_launch(config, &peer, &error);
+  if (status != expected || peer != NULL || strstr(error.text, reason) == NULL) {
+    fprintf(stderr, "status %d instead of %d, without \"%s\": %s\n", status, expected, reason, error.text);
+    exit(1);
+  }
+}
+
 static void says_why_there_is_no_peer(void)
 {
   static const char *const wrong[] = {"--no-such-option", NULL};
   static const char *const none[] = {NULL};
   struct jp_launch_config config = {.size = sizeof config, .program = program, .options = wrong};
-  struct jp_peer *peer;
-  struct jp_client_error error;
-  CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_REFUSED && peer == NULL);
-  CHECK(strcmp(error.text, "the peer has ended before it was ready, with exit status 2: "
-                           "unknown option \"--no-such-option\" (--help lists them)") == 0);
+  expect_no_peer(&config, JP_CLIENT_REFUSED,
+                 "the peer has ended before it was ready, with exit status 2: "
+                 "unknown option \"--no-such-option\" (--help lists them)");
   static const char *const jvm_options[] = {"-XX:+NoSuchFlag", NULL};
   config.options = NULL;
   config.jvm_options = jvm_options;
-  CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_REFUSED && peer == NULL);
-  CHECK(strstr(error.text,
-               "with exit status 1: the JVM cannot be started: Unrecognized VM option 'NoSuchFlag'") != NULL);
+  expect_no_peer(&config, JP_CLIENT_REFUSED,
+                 "with exit status 1: the JVM cannot be started: Unrecognized VM option 'NoSuchFlag'");
   config.jvm_options = NULL;
   config.main_class = "no.such.Main";
-  CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_REFUSED && peer == NULL);
-  CHECK(strstr(error.text, "with exit status 1: main class no.such.Main not found") != NULL);
+  expect_no_peer(&config, JP_CLIENT_REFUSED, "with exit status 1: main class no.such.Main not found");
   config.main_class = NULL;
   config.options = none;
   config.program = "/nonexistent/jpeer";
-  CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_REFUSED && peer == NULL);
-  CHECK(strcmp(error.text, "cannot start /nonexistent/jpeer: No such file or directory") == 0);
+  expect_no_peer(&config, JP_CLIENT_REFUSED, "cannot start /nonexistent/jpeer: No such file or directory");
   config.program = program;
   config.start_timeout_ms = 1;
-  CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_TIMEOUT && peer == NULL);
+  expect_no_peer(&config, JP_CLIENT_TIMEOUT, "");
   config.size = 0;
-  CHECK(jp_launch(&config, &peer, &error) == JP_CLIENT_INVALID && peer == NULL);
+  expect_no_peer(&config, JP_CLIENT_INVALID, "");
 }
 
 /* The program is a script of the test. */

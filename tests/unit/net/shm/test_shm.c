@@ -222,11 +222,30 @@ SHM_TEST(the_end_of_the_server_is_announced, share_plain)
   expect_end(&f->c, CREW_SHUTTING_DOWN);
 }
 
+/* A client that has got a connection may believe that the peer serves, and the start of the peer may have failed. */
+SHM_TEST(a_server_that_ends_refuses_upgrades, open_plain)
+{
+  static const char *const protocols[] = {"jpeer-shm/1", "websocket"};
+  crew_refuse_all(f->server.crew);
+  for (size_t i = 0; i < COUNT_OF(protocols); i++) {
+    char text[500] = "";
+    const int fd = duplex_connect_http(&f->server);
+    dprintf(fd,
+            "GET /rpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: %s\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+            protocols[i]);
+    assert_true(recv(fd, text, sizeof text - 1, 0) > 0);
+    assert_non_null(strstr(text, "HTTP/1.1 503 "));
+    assert_non_null(strstr(text, CREW_SHUTTING_DOWN));
+    close(fd);
+  }
+}
+
 /* --- clients that break the protocol --- */
 
 static int share_little_input(void **state)
 {
-  return shm_fixture_share(state, (struct duplex_options){.input_max = 64 * 1024});
+  return shm_fixture_share(state, (struct duplex_options){.input_max = (size_t)64 * 1024});
 }
 
 static void put_frame(struct fixture *f, uint32_t kind, uint32_t length, uint64_t written)
