@@ -595,9 +595,9 @@ static int64_t choose_pause(struct registration *registration, enum jp_status st
   }
   registration->pause_ms = 0;
   int64_t due = registration->kept_ms + registration->granted_s * SECOND_MS / PARTS - clock_now_ms();
+  /* The name may be free long before the lease has to be kept. */
   if (due > PAUSE_MOST_MS && state_of(registration) == REGISTRATION_DISPLACED)
-    due =
-        spread(registration, PAUSE_MOST_MS); /* the name may be free, long before the lease has to be kept */
+    due = spread(registration, PAUSE_MOST_MS);
   return due > 0 ? due : 0;
 }
 

@@ -287,7 +287,7 @@ class Services(DirectoryCase):
         self.assertFalse(tally.exists())
         with ThreadPoolExecutor(1) as pool:
             call = pool.submit(java.fixtures.Tally.addSlowly, str(tally), "line", 2000)
-            await_true(tally.exists, "the call runs")
+            await_true(lambda: tally.exists() and tally.read_text(), "the call runs")
             first.kill()
             self.assertEqual(call.result(), "line")
         self.assertEqual(tally.read_text().splitlines(), ["line", "line"])
