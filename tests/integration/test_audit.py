@@ -267,7 +267,8 @@ class Operations(Audited):
                 client.send(json.dumps(call_request(1, *arguments)))
             for answers in range(1, 4):  # the second is sent while the third call lasts
                 client.receive()
-                self.assertEqual(len(self.events("end")), 1 + 3 * turn + answers)
+                # Its own line, and perhaps that of the call after it, whose answer has not arrived yet.
+                self.assertIn(len(self.events("end")) - 1 - 3 * turn - answers, (0, 1))
 
     def test_limits_and_lost_threads(self):
         self.audited("--lost-threads-max", "0", "--session-max-objects", "1", "--message-max", "1000", "--grace", "100ms")
