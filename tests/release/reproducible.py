@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-WHERE = (("a", "022", {"TZ": "UTC", "LC_ALL": "C"}), ("in a folder/with a longer name", "002", {"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}))
+WHERE = (("a", "022", {"TZ": "UTC", "LC_ALL": "C"}),
+         ("in a folder/with a longer name", "002", {"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8", "CCACHE_BASEDIR": "/"}))
 
 
 def run(*command, umask=None, **options):
