@@ -1222,10 +1222,12 @@ static enum crew_served serve_without_worker(struct crew *crew, const struct cre
   atomic_store_explicit(&message->source->lane, lane, memory_order_relaxed);
   if (lane != RPC_LANE_ALL)
     return CREW_WAIT;
+  if (crew->outlook != CREW_OUTLOOK_STUCK || crew_is_starting(crew)) /* a start of the JVM does not count */
+    return CREW_WAIT;
   int64_t now = clock_now_ms();
   if (*message->since_ms == 0)
     *message->since_ms = now;
-  if (crew->outlook != CREW_OUTLOOK_STUCK || now - *message->since_ms < crew->config.busy_timeout_ms)
+  if (now - *message->since_ms < crew->config.busy_timeout_ms)
     return CREW_WAIT;
   char reason[160];
   crew->refused_busy++;

@@ -319,14 +319,14 @@ static uint64_t count_messages(struct crew *crew)
 UNIT_TEST(messages_wait_while_the_crew_starts)
 {
   struct crew_config config = {
-      .threads = 1, .threads_max = 1, .linger_ms = 100, .busy_timeout_ms = 1, .tick_ms = 10};
+      .threads = 1, .threads_max = 1, .linger_ms = 100, .busy_timeout_ms = 300, .tick_ms = 10};
   struct jp_error error;
   struct job job;
   fixture_init(&f, 100);
   assert_int_equal(crew_create(&config, &f.crew, &error), JP_OK);
   assert_int_equal(crew_begin(f.crew, &f.service, &error), JP_OK);
   submit(&f, &job, "echo");
-  usleep(200000); /* much longer than the timeout of busy threads */
+  usleep(500000); /* longer than the timeout of busy threads */
   assert_false(job.done || crew_is_healthy(f.crew));
   assert_true(crew_is_starting(f.crew));
   assert_int_equal(crew_start(f.crew, &f.service, &error), JP_OK);
