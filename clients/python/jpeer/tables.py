@@ -6,6 +6,7 @@ pyarrow are optional.
 
 import datetime
 import decimal
+import functools
 import json
 import math
 import struct
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from ._native import Object, ProtocolError, check_offsets
+from ._native import Object, ProtocolError, check_offsets, return_free_memory
 from .times import DateTime, Time, nanoseconds_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ FINE = (datetime.datetime, datetime.time, datetime.timedelta)  # may have nanose
 PLAIN_KINDS = (
     bool, int, float, str, bytes, decimal.Decimal, datetime.datetime, datetime.date, datetime.time, datetime.timedelta, uuid.UUID,
 )  # fmt: skip
+TRIMMED = 1 << 20  # bytes of a column whose pages are worth being returned to the system
 FRACTIONS = {"us": 10**6, "ns": 10**9}
 
 
@@ -59,7 +61,7 @@ class Chunk:
         if self.type not in TYPES or not has_unit or not has_scale or "name" not in column:
             raise ProtocolError("the peer's answer is malformed: the type of a column")
         self.rows = rows
-        self.whole: Any = None  # a memoryview of the joined bytes of all pages, of which data is a part
+        self.whole: Any = None  # a Joined of which data is a part
         has_offsets = self.type in TEXTS or (self.type == "decimal" and self.scale is None)
         self.offsets = _checked(column, "offsets", 4 * (rows + 1)) if has_offsets else None
         self.valid = _checked(column, "valid", (rows + 7) // 8)
@@ -404,7 +406,7 @@ class Table:
     def _series(self, pandas: Any, numpy: Any, index: int) -> Any:
         chunks = self._chunks(index)
         name = self.column_names[index]
-        values = _joined(numpy, chunks) if chunks else None
+        values = _joined(numpy, chunks, for_pandas=True) if chunks else None
         if values is None:
             is_text = bool(chunks) and all(chunk.type == "string" for chunk in chunks)
             is_decimal = bool(chunks) and all(chunk.type == "decimal" and chunk.scale is not None for chunk in chunks)
@@ -413,20 +415,30 @@ class Table:
                 return self._arrow(pyarrow, index).to_pandas()
             column = [value for chunk in chunks for value in self._values(name, chunk)]
             return pandas.Series(column, dtype="str" if is_text else object)
+        joined = chunks[0].whole
+        if joined is None or values is not joined.values:
+            return self._number_series(pandas, numpy, chunks, values)
+        if joined.series is None:
+            joined.series = self._number_series(pandas, numpy, chunks, values)
+        return joined.series
+
+    @staticmethod
+    def _number_series(pandas: Any, numpy: Any, chunks: Sequence[Chunk], values: Any) -> Any:
+        """Returns a Series over the memory of the values."""
         masks = [chunk.null_mask(numpy) for chunk in chunks]
         if any(mask is not None for mask in masks):
             mask = numpy.concatenate(
                 [numpy.zeros(chunk.rows, bool) if each is None else each for each, chunk in zip(masks, chunks, strict=True)]
             )
             if values.dtype.kind == "i":
-                return pandas.Series(pandas.arrays.IntegerArray(values, mask))
+                return pandas.Series(pandas.arrays.IntegerArray(values, mask), copy=False)
             if values.dtype.kind == "b":
-                return pandas.Series(pandas.arrays.BooleanArray(values, mask))
+                return pandas.Series(pandas.arrays.BooleanArray(values, mask), copy=False)
             # a null may have any value, so that the bytes of the page can have these
             values[mask] = numpy.datetime64("NaT") if values.dtype.kind == "M" else math.nan
         if chunks[0].type == "date":
             return pandas.Series(values.astype("datetime64[s]"))
-        made = pandas.Series(values)
+        made = pandas.Series(values, copy=False)
         return made.dt.tz_localize("UTC") if chunks[0].type == "instant" else made
 
 
@@ -458,8 +470,9 @@ def _nulls_like(like: Chunk, rows: int) -> Chunk:
     return made
 
 
-def _joined(numpy: Any, chunks: Sequence[Chunk]) -> Any:
-    """Returns one array of all numbers, over the bytes of the pages if it can; None if they are not all numbers of one kind, or would not remain exact."""
+def _joined(numpy: Any, chunks: Sequence[Chunk], for_pandas: bool = False) -> Any:
+    """Returns one array of all numbers, over the bytes of the pages if it can; None if they are not all numbers of one
+    kind, or would not remain exact. for_pandas: the array may be changed, but only by pandas, as Joined says."""
     kinds = {"number" if chunk.type in NUMBERS else chunk.type for chunk in chunks}
     arrays = [chunk.array(numpy) for chunk in chunks]
     if len(kinds) != 1 or any(array is None for array in arrays):
@@ -471,26 +484,43 @@ def _joined(numpy: Any, chunks: Sequence[Chunk]) -> Any:
         whole = numpy.concatenate([array.astype("datetime64[ns]") for array in arrays])
         exact = all((array.astype("datetime64[ns]").astype(array.dtype) == array).all() for array in arrays)
         return whole if exact else None
-    if len(arrays) == 1:
+    if len(arrays) == 1 and not for_pandas:
         return arrays[0]
+    dtype = arrays[0].dtype
+    size = sum(len(chunk.data) for chunk in chunks)
     joined = chunks[0].whole
-    if joined is not None and all(chunk.whole is joined for chunk in chunks) and joined.nbytes == sum(len(chunk.data) for chunk in chunks):
-        return numpy.frombuffer(joined, arrays[0].dtype)
-    whole = numpy.concatenate(arrays)
-    has_same_layout = chunks[0].type in (*NUMBERS, "timestamp", "instant")
-    if has_same_layout and all((chunk.type, chunk.unit) == (chunks[0].type, chunks[0].unit) for chunk in chunks):
-        _share(whole, chunks)
-    return whole
+    if joined is None or joined.nbytes != size or any(chunk.whole is not joined for chunk in chunks):
+        whole = numpy.concatenate(arrays)
+        has_same_layout = chunks[0].type in (*NUMBERS, "timestamp", "instant")
+        if not has_same_layout or any(array.dtype != dtype for array in arrays):
+            return whole
+        del arrays  # which have the memory of the pages
+        joined = _share(numpy, whole, chunks)
+    # by a memoryview, because numpy replaces a base that is an array by the base of that
+    return joined.values if for_pandas else numpy.frombuffer(memoryview(joined), dtype)
 
 
-def _share(whole: Any, chunks: Sequence[Chunk]) -> None:
+@functools.cache
+def _joined_type(numpy: Any) -> Any:
+    """Returns the class Joined: the bytes of all pages of a column. Only the DataFrame uses the array `values` of this memory
+    directly; all others keep the Joined alive. `series` has the same memory, so that pandas copies it before a change as long
+    as there is any other user."""
+    return type("Joined", (numpy.ndarray,), {"values": None, "series": None})
+
+
+def _share(numpy: Any, whole: Any, chunks: Sequence[Chunk]) -> Any:
     """Makes the pages of a column views of the array that has all their values, so that these are in memory only once."""
+    joined = whole.view("u1").view(_joined_type(numpy))
+    joined.values = whole
+    view = memoryview(joined)
     at = 0
-    view = memoryview(whole.view("u1"))
     for chunk in chunks:
         end = at + len(chunk.data)
-        chunk.data, chunk.whole = view[at:end], view
+        chunk.data, chunk.whole = view[at:end], joined
         at = end
+    if whole.nbytes >= TRIMMED:
+        return_free_memory()  # that of the pages, which lay between those of other columns
+    return joined
 
 
 def _common_type(pyarrow: Any, types: Sequence[Any]) -> Any:

@@ -3,6 +3,9 @@
  * column of another library is copied, because it may have other widths, an offset or a dictionary. */
 #include "py_native.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,6 +360,19 @@ PyObject *arrow_check_offsets(PyObject *module, PyObject *args)
   PyBuffer_Release(&offsets);
   PyBuffer_Release(&data);
   return PyBool_FromLong(good);
+}
+
+PyObject *arrow_return_free_memory(PyObject *module, PyObject *unused)
+{
+  (void)module;
+  (void)unused;
+#ifdef __GLIBC__
+  /* The buffers of a page's columns lie side by side, so that those of one column leave holes, which glibc keeps. */
+  Py_BEGIN_ALLOW_THREADS;
+  malloc_trim(0);
+  Py_END_ALLOW_THREADS;
+#endif
+  Py_RETURN_NONE;
 }
 
 /* ---- columns of other libraries ---- */

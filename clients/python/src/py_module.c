@@ -21,6 +21,7 @@ static PyMethodDef functions[] = {
     {"arrow_open", arrow_open, METH_VARARGS, NULL},
     {"arrow_read", arrow_read, METH_VARARGS, NULL},
     {"check_offsets", arrow_check_offsets, METH_VARARGS, NULL},
+    {"return_free_memory", arrow_return_free_memory, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "jpeer._native",

@@ -420,6 +420,9 @@ PyObject *arrow_open(PyObject *module, PyObject *args);
 PyObject *arrow_read(PyObject *module, PyObject *args);
 PyObject *arrow_check_offsets(PyObject *module, PyObject *args);
 
+/* Returns freed memory to the system where the allocator would keep it. */
+PyObject *arrow_return_free_memory(PyObject *module, PyObject *unused);
+
 /* ---- py_errors.c ---- */
 
 /* Sets the exception for an error of the library; returns NULL. The caller still owns the answer (may be

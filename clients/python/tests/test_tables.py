@@ -404,6 +404,11 @@ class Libraries(unittest.TestCase):
         flags = java.table(java.rows([(each % 3 == 0,) for each in range(70_000)]))  # whose array has another layout
         expected = [each % 3 == 0 for each in range(70_000)]
         self.assertTrue(flags["0"].tolist() == [flag for flag, in flags] == flags.to_pandas()["0"].tolist() == expected)
+        ages = many["age"]
+        frame = many.to_pandas()
+        del many
+        frame.loc[0, "age"] = 99
+        self.assertEqual((ages[0], frame.loc[0, "age"]), (0, 99))
 
     def test_a_missing_library_is_named(self):
         try:
