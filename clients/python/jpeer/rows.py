@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import accumulate, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ._native import Object
@@ -247,13 +248,21 @@ def pages_of(source: Any, page_rows: Callable[[], int]) -> Iterator[Page]:
             width = _width(page[0], 0)
         names = getattr(page[0], "_fields", [None] * width)
         try:
-            columns = list(zip(*page, strict=True))
+            columns = _columns(page)
         except (TypeError, ValueError):
             columns = []
         if len(columns) != width or width == 0 or not set(map(type, page)) <= {tuple, list}:
             _check_widths(page, first, width)
         yield names, len(page), [list_part(column) for column in columns]
         first += len(page)
+
+
+def _columns(page: Sequence[Any]) -> list[Sequence[Any]]:
+    """Returns the columns of the rows. ValueError: the rows have several lengths."""
+    if not set(map(type, page)) <= {tuple, list} or len(set(map(len, page))) != 1:
+        return list(zip(*page, strict=True))
+    # zip makes an iterator for each row, and the garbage collector visits them: twice the time
+    return [list(map(itemgetter(index), page)) for index in range(len(page[0]))]
 
 
 def _width(row: Any, number: int) -> int:
