@@ -67,7 +67,7 @@ from .dbapi_types import (
     type_of,
 )
 from .exceptions import JavaException, PeerError
-from .rows import Page, Part, RowSender, pages_of
+from .rows import Page, Part, RowSender, columns_of, pages_of
 from .tables import PAGE, Chunk, Table, _needed, read_table
 
 __all__ = [
@@ -714,7 +714,7 @@ class Cursor:
     def _parts(self, page: list[Parameters], first: int) -> list[Part]:
         """Returns the columns of the parameters, up to the first that needs setters."""
         parts: list[Part] = []
-        for column in zip(*page, strict=True):
+        for column in columns_of(page):
             try:
                 part = self._connection._product.part(column)
             except (Error, ValueError, OverflowError, TypeError):

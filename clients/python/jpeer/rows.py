@@ -248,7 +248,7 @@ def pages_of(source: Any, page_rows: Callable[[], int]) -> Iterator[Page]:
             width = _width(page[0], 0)
         names = getattr(page[0], "_fields", [None] * width)
         try:
-            columns = _columns(page)
+            columns = columns_of(page)
         except (TypeError, ValueError):
             columns = []
         if len(columns) != width or width == 0 or not set(map(type, page)) <= {tuple, list}:
@@ -257,7 +257,7 @@ def pages_of(source: Any, page_rows: Callable[[], int]) -> Iterator[Page]:
         first += len(page)
 
 
-def _columns(page: Sequence[Any]) -> list[Sequence[Any]]:
+def columns_of(page: Sequence[Any]) -> list[Sequence[Any]]:
     """Returns the columns of the rows. ValueError: the rows have several lengths."""
     if not set(map(type, page)) <= {tuple, list} or len(set(map(len, page))) != 1:
         return list(zip(*page, strict=True))
