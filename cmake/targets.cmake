@@ -39,7 +39,7 @@ if(JPEER_HARDEN AND NOT JPEER_SANITIZE AND NOT JPEER_FUZZ AND NOT JPEER_COVERAGE
   target_link_options(jpeer_hardening INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 target_link_libraries(jpeer_flags INTERFACE jpeer_hardening)
-# In a package nothing tells in which folder it was built (docs/packages.md). The map that fits and comes last counts. It is
+# In a package nothing says in which folder it was built (docs/packages.md). The map that fits and comes last counts. It is
 # linked without debug information, which LTO gives random names, because the build ID is a sum of all.
 if(JPEER_PACKAGE)
   target_compile_options(jpeer_hardening INTERFACE

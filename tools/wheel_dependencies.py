@@ -157,7 +157,7 @@ def make_zig(pip):
 # ---- compiling ----
 
 def make_compiler(target, zig):
-    """Writes cc, c++, ar and ranlib for the target into a folder, and the file that tells CMake about them. All paths of this
+    """Writes cc, c++, ar and ranlib for the target into a folder, and the file that names them to CMake. All paths of this
     tree are mapped: they must not get into what is compiled."""
     folder = target.folder / "bin"
     folder.mkdir(parents=True, exist_ok=True)
@@ -254,7 +254,7 @@ def copy_python_headers(target):
 
 
 def build_all(target, zig, tests=False):
-    """Builds the libraries of the target; returns the file that tells CMake about the compiler."""
+    """Builds the libraries of the target; returns the file that names the compiler to CMake."""
     libraries = target.libraries(tests)
     files = fetch_sources(libraries)
     toolchain = make_compiler(target, zig)

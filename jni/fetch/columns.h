@@ -18,7 +18,7 @@ struct rows_asking {
 void rows_asking_begin(struct rows_asking *asking, const struct jvm_request *request);
 void rows_asking_end(const struct rows_asking *asking);
 
-/* The number of a type in Column.java. unit: data NULL: none is given. has_scale tells the two kinds of decimals
+/* The number of a type in Column.java. unit: data NULL: none is given. has_scale distinguishes the two kinds of decimals
  * apart. -1: there is no such type. */
 int columns_type_of(struct text type, struct text unit, bool has_scale);
 bool columns_type_has_offsets(int type);

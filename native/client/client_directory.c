@@ -127,7 +127,7 @@ static bool is_listening(const struct client_directory *directory)
   return is_open;
 }
 
-/* The other clients of the session are connected to the peer. Another peer would be another session: *has_ended tells
+/* The other clients of the session are connected to the peer. Another peer would be another session: *has_ended says
  * whether the peer has ended, which the others may not have noticed. */
 static enum jp_client_status join_session(struct client_directory *directory,
                                           const struct transport_kind *kind,

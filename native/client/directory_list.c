@@ -274,7 +274,7 @@ static enum jp_client_status await_change(struct watching *watching, bool *shoul
   *should_read = watching->has_changed || watching->is_older || !watching->has_begun ||
                  status == JP_NOT_FOUND || status == JP_IO;
   if (status == JP_IO || watching->is_older)
-    pause_watching(); /* the read tells whether the directory is lost */
+    pause_watching(); /* the read shows whether the directory is lost */
   return status == JP_OK || *should_read ? JP_CLIENT_OK : directory_fail(error, &why);
 }
 

@@ -84,7 +84,7 @@ struct registration {
   int64_t revision;   /* of the transaction that put the entries */
   int64_t reached_ms; /* when etcd answered last, or when the thread began */
   int64_t name_by_ms; /* until when the name is waited for; 0: not yet known */
-  int64_t warned_ms;  /* when the log was told last that another has the name; 0: never */
+  int64_t warned_ms;  /* when it was logged last that another peer has the name; 0: never */
   int64_t pause_ms;   /* before the next attempt while etcd is lost */
   struct owner owner; /* of the name, while it is taken */
 };

@@ -16,7 +16,7 @@
 
 /* Guarded by the lock of net/service_manager.c. */
 enum service_state {
-  SERVICE_ABSENT,   /* nobody is told anything */
+  SERVICE_ABSENT,   /* no message is sent */
   SERVICE_STARTING, /* READY=1 was not sent yet */
   SERVICE_READY,    /* READY=1 was sent */
   SERVICE_STOPPING, /* STOPPING=1 was sent */
@@ -34,7 +34,7 @@ static const uint16_t service_transitions[] = {
  * warning in the log. Main's thread, before it makes another. */
 void service_manager_open(bool notifies);
 
-/* True if a service manager is told what the peer does. */
+/* True if messages go to a service manager. */
 bool service_manager_is_present(void);
 
 /* STATUS=: what `systemctl status` shows. */

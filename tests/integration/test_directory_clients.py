@@ -189,7 +189,7 @@ class Commands(DirectoryCase):
 
 
 class SilentServer:
-    """Accepts a WebSocket, reads nothing more, and resets the connection when it is told to."""
+    """Accepts a WebSocket, reads nothing more, and resets the connection on demand."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""The peer as a service: what it tells a service manager, the sockets that it receives from it, the units, and the peer as
+"""The peer as a service: its messages to a service manager, the sockets that it receives from it, the units, and the peer as
 the first process of a container."""
 
 import contextlib

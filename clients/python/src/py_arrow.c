@@ -77,7 +77,7 @@ static bool make_schema(struct ArrowSchema *out, const char *format, const char 
                         int64_t children)
 {
   size_t length = strlen(format) + 1;
-  char *texts = malloc(length + strlen(name) + 1); /* the format, and the name behind it */
+  char *texts = malloc(length + strlen(name) + 1); /* the format, and the name after it */
   *out = (struct ArrowSchema){.format = texts,
                               .flags = flags,
                               .n_children = children,
