@@ -143,7 +143,8 @@ static void report_failure(struct shell *shell, const struct failure *failure)
       language_write_place(&out, shell->source, failure->at);
     }
     shell->status = command_report(shell->command, failure, has_place ? shell->source : TEXT_ABSENT);
-    fwrite(out.data, 1, out.len, stderr);
+    if (is_in_script)
+      fwrite(out.data, 1, out.len, stderr);
   }
   buffer_fini(&out);
   if (failure->kind == FAILURE_CONNECTION && shell->editor != NULL)

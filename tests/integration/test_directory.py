@@ -529,9 +529,10 @@ class LossTest(unittest.TestCase):
         port = directory.free_ports(1)[0]
         with Registrations(f"127.0.0.1:{port}", optional=1, name="late") as program:
             self.assertTrue(program.begin()[0].startswith("listed"))
-            self.assertEqual(program.count("cannot be used"), 1)
+            program.await_log("cannot be used")
             with directory.Etcd(port=port) as etcd:
                 program.await_log("registered in the directory")
+                self.assertEqual(program.count("cannot be used"), 1)
                 self.assertEqual(len(etcd.read()), 3)
 
     def test_a_free_name_is_taken_long_before_the_lease_has_to_be_kept(self):
