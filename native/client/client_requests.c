@@ -1253,7 +1253,7 @@ void client_name_lack(struct jp_client *client, struct jp_answer *answer)
   enum { ASK_MS = 1000 };
   struct jp_answer *described = NULL;
   struct jp_json session;
-  if (answer->lacking == NULL)
+  if (answer == NULL || answer->lacking == NULL)
     return;
   if (!atomic_load(&client->has_version) && strcmp(answer->lacking, "session") != 0 &&
       ask_session(client, ASK_MS, &session, &described)) {
