@@ -93,7 +93,7 @@ def on(preset, **more):
 INCLUDES = ("includes", "the arrows between folders", None, [["tools/check-includes"]], {})
 # Without the bench and most tests of the installed libraries: a quick run needs two thirds of the build.
 FIRST_BUILD = ("release jpeer fixtures jpeer_python_package"
-               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all directory_registrations"
+               " tests/unit/all tests/fuzz/all tests/support/all tests/integration/client/all tests/integration/directory/all"
                " test_reference_ledger"
                " native/jsonrpc/all native/client/all")
 # Everything except the bench, because linking it at full optimisation takes a minute and a half. The bench is
