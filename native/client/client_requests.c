@@ -17,7 +17,8 @@
 
 enum { NS_IN_MS = 1000000 };
 enum { FIRST_CAPACITY = 128 };
-enum { FREE_ANSWERS_MAX = 1024, KEPT_BYTES_MAX = 64 * 1024 };
+/* The free answers keep small buffers, and a few large ones: a program that reads pages needs them again at once. */
+enum { FREE_ANSWERS_MAX = 1024, SMALL_BYTES_MAX = 64 * 1024, LARGE_BYTES_MAX = 2 * 1024 * 1024 };
 enum { RELEASES_A_MESSAGE = 1000, RELEASES_MAX = 10000 };
 enum { ID_SIZE = 24 };  /* the digits of 64 bits */
 enum { TRIES_MAX = 8 }; /* of one message, to one peer after the other */
@@ -140,19 +141,25 @@ static bool reserve_completions(struct completion_queue *queue, size_t count)
 
 /* ---- answers ---- */
 
+static size_t count_large_bytes(const struct jp_answer *answer)
+{
+  return answer->bytes.cap > SMALL_BYTES_MAX ? answer->bytes.cap : 0;
+}
+
 /* Called by jp_answer_free with the cleared answer: keeps it for later use, or destroys it. */
 static void recycle_answer(void *owner, struct jp_answer *answer)
 {
   struct jp_client *client = owner;
   if (fork_guard_is_child(&client->fork_guard))
     return;
-  buffer_trim(&answer->bytes, KEPT_BYTES_MAX);
+  const size_t large = count_large_bytes(answer);
   client_lock(client);
-  bool is_kept = client->free_count < FREE_ANSWERS_MAX;
+  bool is_kept = client->free_count < FREE_ANSWERS_MAX && client->free_bytes + large <= LARGE_BYTES_MAX;
   if (is_kept) {
     answer->next = client->free_answers;
     client->free_answers = answer;
     client->free_count++;
+    client->free_bytes += large;
   }
   if (!is_kept)
     answer_destroy(answer); /* it has no handles */
@@ -165,6 +172,7 @@ struct jp_answer *client_acquire_answer(struct jp_client *client)
   if (answer != NULL) {
     client->free_answers = answer->next;
     client->free_count--;
+    client->free_bytes -= count_large_bytes(answer);
   } else {
     answer = answer_create();
   }

@@ -72,7 +72,12 @@ static void skip_blocks(struct skip *skip, const char *end)
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)skip->next);
     if (mark_equal(bytes, '\\') != 0)
       return;
-    unsigned strings = fill_between(mark_equal(bytes, '"'));
+    const unsigned quotes = mark_equal(bytes, '"');
+    if (skip->in_string && quotes == 0) { /* the middle of a long string, such as the bytes of an array */
+      skip->next = scan_string(skip->next + BLOCK, end, false, false) - BLOCK;
+      continue;
+    }
+    unsigned strings = fill_between(quotes);
     if (skip->in_string)
       strings ^= (1u << BLOCK) - 1;
     /* This bit turns '[' into '{' and ']' into '}'. Outside strings no other byte of valid text becomes '{'

@@ -245,9 +245,9 @@ class Connection:
     # primitives. Each row is its bytes in base64, or an object if it does not fit in an answer.
     def columns(
         self, instance: Any, maximum: int, start: int, names: str | None
-    ) -> tuple[int, bool, "Object | None", list[dict[str, Any]]]: ...
-    # jpeer.columns. names: the JSON array of the columns. Returns (rows, done, the instance of the next call, columns);
-    # a text in base64 is a bytearray.
+    ) -> tuple[int, bool, "Object | None", Any]: ...
+    # jpeer.columns. names: the JSON array of the columns. Returns (rows, done, the instance of the next call, a capsule).
+    def read_columns(self, capsule: Any) -> list[dict[str, Any]]: ...  # of columns(); a text in base64 is a bytearray
     def rows(
         self, instance: Any, count: int, first: int, columns: tuple[dict[str, Any], ...], element: str | None
     ) -> bytearray | None: ...

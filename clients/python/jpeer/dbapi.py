@@ -483,8 +483,8 @@ class _Rows:
         if self._is_done:
             return False
         try:
-            rows, self._is_done, _, columns = self._native.columns(self.results, size, 0, None)
-            self._chunks = [Chunk(column, rows) for column in columns]
+            rows, self._is_done, _, page = self._native.columns(self.results, size, 0, None)
+            self._chunks = [Chunk(column, rows) for column in self._native.read_columns(page)]
             values = [column.values(chunk, self._native) for column, chunk in zip(self.columns, self._chunks, strict=True)]
         except BaseException as error:
             self._failure = error
@@ -536,7 +536,8 @@ class _Rows:
             raise NotSupportedError("a row with streams needs columns of different names")
         names = json.dumps(labels)
         try:
-            rows, self._is_done, _, columns = self._native.columns(self.results, 1, 0, names)
+            rows, self._is_done, _, page = self._native.columns(self.results, 1, 0, names)
+            columns = self._native.read_columns(page)
         except BaseException as error:
             self._failure = error
             raise

@@ -505,8 +505,8 @@ def _elements(results: Any, connection: Connection, convert: Callable[[Any], Any
     made: list[Any] = []
     done = False
     while not done:
-        count, done, _, columns = connection.columns(results, ARRAY_PAGE, 0, None)
-        chunk = Chunk(columns[1], count)
+        count, done, _, page = connection.columns(results, ARRAY_PAGE, 0, None)
+        chunk = Chunk(connection.read_columns(page)[1], count)
         values = chunk.values()
         if any(isinstance(each, Object) and _is_array(each) for each in values):
             values = arrays(values, connection, convert)

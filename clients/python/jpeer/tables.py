@@ -22,7 +22,7 @@ from .times import DateTime, Time, nanoseconds_of
 if TYPE_CHECKING:
     from .connection import Java
 
-PAGE = 32768  # rows
+PAGE = 16384  # rows
 # struct's and numpy's letters of the types with a fixed width
 LETTERS = {
     "byte": "b", "short": "h", "int": "i", "long": "q", "float": "f", "double": "d", "char": "H", "date": "i",
@@ -302,7 +302,7 @@ class Table:
             yield from zip(*self._columns(chunks), strict=True) if chunks else [()] * rows
 
     def batches(self, rows: int = PAGE) -> "Iterator[Table]":
-        """Yields Tables of at most so many rows. A page of 32,768 rows is not joined with the next one."""
+        """Yields Tables of at most so many rows. A page of 16,384 rows is not joined with the next one."""
         if rows < 1:
             raise ValueError(f"rows is {rows}")
         for count, chunks in self._pages:
@@ -590,16 +590,16 @@ def _bar(total: int | None) -> Any:
 def _pages(
     java: "Java", source: Object, names: str | None, rows: int | None, size: int = PAGE
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Yields the rows and columns of each page, of at most `size` rows; sends the next request before it yields."""
+    """Yields the rows and columns of each page, of at most `size` rows; sends the next request before it reads a page."""
     connection = java._connection
     left = rows
 
-    def fetch(rest: Any) -> tuple[int, bool, Any, list[dict[str, Any]]]:
+    def fetch(rest: Any) -> tuple[int, bool, Any, Any]:
         return connection.columns(rest, size if left is None else min(size, left), 0, names)
 
     if left == 0:
         return
-    count, done, rest, columns = fetch(source)
+    count, done, rest, page = fetch(source)
     # In a callback, only this thread runs where Java waits; with pinned threads, the rows belong to a Java thread.
     alone = connection.calling() is not None or connection.pins
     pool = None if done or alone else ThreadPoolExecutor(1, "jpeer-table")
@@ -608,10 +608,12 @@ def _pages(
             left = None if left is None else left - count
             is_last = done or left == 0
             future = None if is_last or pool is None else pool.submit(fetch, rest)
+            columns = connection.read_columns(page)
+            del page
             yield count, columns
             if is_last:
                 return
-            count, done, rest, columns = fetch(rest) if future is None else future.result()
+            count, done, rest, page = fetch(rest) if future is None else future.result()
     finally:
         if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)

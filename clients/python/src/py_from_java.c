@@ -440,15 +440,19 @@ PyObject *from_java_page(struct py_connection *connection, struct jp_answer *ans
 
 /* ---- columns ---- */
 
-/* The bytes of a text in base64, as a bytearray, which can be made shorter. */
+/* The bytes of a text in base64, as a bytearray, which can be made shorter. Other threads run while a long text is read. */
 static PyObject *column_bytes(struct jp_json json)
 {
-  enum { LETTERS = 4, BYTES = 3 };
+  enum { LETTERS = 4, BYTES = 3, LONG = 16 * 1024 };
   size_t room = (json.text.len / LETTERS + 1) * BYTES;
   PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)room);
   if (bytes == NULL)
     return NULL;
-  size_t length = jp_answer_bytes(json, PyByteArray_AsString(bytes), room);
+  char *into = PyByteArray_AsString(bytes);
+  PyThreadState *state = room >= LONG ? PyEval_SaveThread() : NULL;
+  size_t length = jp_answer_bytes(json, into, room);
+  if (state != NULL)
+    PyEval_RestoreThread(state);
   if (length == SIZE_MAX)
     PyErr_SetString(PyExc_ValueError, "the data of a column is no base64");
   if (length == SIZE_MAX || PyByteArray_Resize(bytes, (Py_ssize_t)length) != 0)
@@ -498,17 +502,13 @@ static PyObject *make_column(struct py_connection *connection, struct jp_answer 
   return column;
 }
 
-static PyObject *make_columns(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
+static PyObject *make_columns(struct py_connection *connection, struct jp_answer *answer)
 {
-  struct jp_json json = jp_answer_json(answer);
-  struct jp_json listed = jp_json_member(json, "columns");
+  struct jp_json listed = jp_json_member(jp_answer_json(answer), "columns");
   struct jp_json_cursor cursor = jp_json_enter(listed);
   struct jp_json inside;
-  int64_t rows;
-  bool done;
-  if (listed.kind != JP_JSON_ARRAY || !jp_json_boolean(jp_json_member(json, "done"), &done) ||
-      !jp_json_integer(jp_json_member(json, "rows"), &rows)) {
-    PyErr_SetString(PyExc_ValueError, "it has no list of columns, or does not say how many rows there are");
+  if (listed.kind != JP_JSON_ARRAY) {
+    PyErr_SetString(PyExc_ValueError, "it has no list of columns");
     return NULL;
   }
   PyObject *columns = PyList_New(0);
@@ -518,18 +518,37 @@ static PyObject *make_columns(struct py_connection *connection, struct jp_answer
       Py_CLEAR(columns);
     Py_XDECREF(column);
   }
-  PyObject *rest = columns == NULL ? NULL : make_remaining(connection, answer, instance);
-  PyObject *page = rest == NULL
-                       ? NULL
-                       : Py_BuildValue("(LOOO)", (long long)rows, done ? Py_True : Py_False, rest, columns);
-  Py_XDECREF(columns);
-  Py_XDECREF(rest);
-  return page;
+  return columns;
 }
 
-PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *answer, PyObject *instance)
+PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *answer)
 {
-  return check_answer_shape(make_columns(connection, answer, instance));
+  return check_answer_shape(make_columns(connection, answer));
+}
+
+/* Does not read the columns, which come last. */
+static PyObject *make_columns_head(struct py_connection *connection, struct jp_answer *answer,
+                                   PyObject *instance)
+{
+  struct jp_json json = jp_answer_json(answer);
+  int64_t rows;
+  bool done;
+  if (!jp_json_boolean(jp_json_member(json, "done"), &done) ||
+      !jp_json_integer(jp_json_member(json, "rows"), &rows)) {
+    PyErr_SetString(PyExc_ValueError, "it does not say how many rows there are");
+    return NULL;
+  }
+  PyObject *rest = make_remaining(connection, answer, instance);
+  PyObject *head =
+      rest == NULL ? NULL : Py_BuildValue("(LOO)", (long long)rows, done ? Py_True : Py_False, rest);
+  Py_XDECREF(rest);
+  return head;
+}
+
+PyObject *from_java_columns_head(struct py_connection *connection, struct jp_answer *answer,
+                                 PyObject *instance)
+{
+  return check_answer_shape(make_columns_head(connection, answer, instance));
 }
 
 PyObject *from_java_counts(struct jp_answer *answer)

@@ -401,9 +401,12 @@ PyObject *from_java_result(struct py_connection *connection, enum jp_operation o
                            const struct jp_answer *answer);
 /* Converts the answer of jpeer.fetch to a tuple (elements, done, handle or None). */
 PyObject *from_java_page(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
-/* jpeer.columns: (rows, done, handle or None, columns). A column is a dict of its members; texts in base64 are
- * bytearrays, and a list of objects has their Python values. */
-PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *answer, PyObject *instance);
+/* The answer of jpeer.columns without its columns: (rows, done, handle or None). */
+PyObject *from_java_columns_head(struct py_connection *connection, struct jp_answer *answer,
+                                 PyObject *instance);
+/* Its columns, as a list. A column is a dict of its members; texts in base64 are bytearrays, and a list of objects has their
+ * Python values. Other threads may run before it returns. */
+PyObject *from_java_columns(struct py_connection *connection, struct jp_answer *answer);
 /* jpeer.rows: the update counts as a bytearray of int32, or None. */
 PyObject *from_java_counts(struct jp_answer *answer);
 /* True: converting a result or page needs a request to the peer, because a class is not known, or because

@@ -401,6 +401,32 @@ static PyObject *operation_fetch(PyObject *self, PyObject *args, PyObject *keywo
   return page;
 }
 
+/* ---- columns ---- */
+
+static const char columns_name[] = "jpeer.columns";
+
+static void free_columns(PyObject *capsule)
+{
+  jp_answer_free(PyCapsule_GetPointer(capsule, columns_name));
+}
+
+/* (rows, done, rest, capsule): read_columns reads the columns of the capsule, so that the next request can be sent before. Owns
+ * the answer. */
+static PyObject *make_page_head(struct py_connection *connection, struct jp_answer *answer,
+                                PyObject *instance)
+{
+  PyObject *capsule = PyCapsule_New(answer, columns_name, free_columns);
+  if (capsule == NULL)
+    jp_answer_free(answer);
+  PyObject *head = capsule == NULL ? NULL : from_java_columns_head(connection, answer, instance);
+  PyObject *page = head == NULL ? NULL
+                                : Py_BuildValue("(OOOO)", PyTuple_GetItem(head, 0), PyTuple_GetItem(head, 1),
+                                                PyTuple_GetItem(head, 2), capsule);
+  Py_XDECREF(head);
+  Py_XDECREF(capsule);
+  return page;
+}
+
 /* names: the JSON array of the columns, or None. */
 static PyObject *operation_columns(PyObject *self, PyObject *args)
 {
@@ -422,10 +448,15 @@ static PyObject *operation_columns(PyObject *self, PyObject *args)
     answer = request_call(connection, &builder, &request);
   if (answer == NULL && !PyErr_Occurred())
     PyErr_SetString(PyExc_RuntimeError, "make_error gave NotImplemented for columns");
-  PyObject *page = answer == NULL ? NULL : from_java_columns(connection, answer, instance);
-  jp_answer_free(answer);
+  PyObject *page = answer == NULL ? NULL : make_page_head(connection, answer, instance);
   builder_fini(&builder);
   return page;
+}
+
+static PyObject *read_columns(PyObject *self, PyObject *capsule)
+{
+  struct jp_answer *answer = PyCapsule_GetPointer(capsule, columns_name);
+  return answer == NULL ? NULL : from_java_columns((struct py_connection *)self, answer);
 }
 
 /* columns: a tuple of dicts, the members of jpeer.rows; type: what a row becomes, or None. */
@@ -790,6 +821,7 @@ PyMethodDef connection_methods[] = {
     {"put", operation_put, METH_VARARGS, NULL},
     {"control", operation_control, METH_VARARGS, NULL},
     {"columns", operation_columns, METH_VARARGS, NULL},
+    {"read_columns", read_columns, METH_O, NULL},
     {"rows", operation_rows, METH_VARARGS, NULL},
     {"fetch", WITH_KEYWORDS(operation_fetch), METH_VARARGS | METH_KEYWORDS, NULL},
     {"describe", WITH_KEYWORDS(operation_describe), METH_VARARGS | METH_KEYWORDS, NULL},
