@@ -299,7 +299,7 @@ struct jp_client {
   struct completion_queue completed;
   struct jp_answer *free_answers;
   size_t free_count;
-  size_t free_bytes; /* of the large buffers of the free answers */
+  size_t free_bytes;         /* of the large buffers of the free answers */
   struct jp_answer *dropped; /* answers that nobody waits for: freed when the lock is released */
   struct ref_table refs;
   struct message_refs named; /* the refs in the message that is being written */
