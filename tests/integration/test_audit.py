@@ -1,5 +1,6 @@
 """The audit of the real peer: who did what and how it ended, when the file is moved, and when the disk is full."""
 
+import asyncio
 import contextlib
 import itertools
 import json
@@ -565,6 +566,66 @@ class Hanging(Audited):
         await_running(steering, 1)
         steering.call(BLOCKERS, "open")
         self.assertEqual(json.loads(client.receive())["id"], 2)
+
+
+class SharedWrites(Audited):
+    """While events wait, the answers of several connections leave together, after one write of their lines."""
+
+    def setUp(self):
+        super().setUp()
+        self.audited("--rpc-threads", "1", "--rpc-threads-max", "1")
+        self.busy, *self.others = (self.connect() for _ in range(9))
+        for client in self.others:  # a connection takes part once its turns are short
+            for _ in range(8):
+                client.call(*ADD)
+
+    def occupy(self):
+        """Lets all events wait for some tenths of a second."""
+        self.busy.send(json.dumps(call_request(1, BLOCKERS, "sleep", 500)))
+        time.sleep(0.1)
+
+    def test_no_answer_precedes_its_line(self):
+        before = {line["connection"]: 0 for line in self.events("connected")}
+        self.occupy()
+        for line in self.events("end"):
+            before[line["connection"]] += 1
+        numbers = sorted(before)[1:]
+        for client in self.others:
+            for number in range(16):
+                client.send(json.dumps(call_request(number, *ADD)))
+        for answers in range(1, 17):
+            for number, client in zip(numbers, self.others, strict=True):
+                client.receive()
+                self.assertGreaterEqual(len(self.events("end", connection=number)) - before[number], answers)
+
+    def test_a_call_that_lasts_does_not_hold_up_the_answers_before_it(self):
+        quick, slow, *rest = self.others
+        self.occupy()
+        for client in (*rest, quick):
+            client.send(json.dumps(call_request(1, *ADD)))
+        slow.send(json.dumps(call_request(2, BLOCKERS, "sleep", 1500)))
+        for client in (*rest, quick):
+            client.receive()
+        with self.assertRaises(TimeoutError, msg="the call is over"):
+            slow.loop.run_until_complete(asyncio.wait_for(slow.socket.recv(), 0.1))
+
+    def test_clients_that_leave_or_do_not_read_hold_up_nobody(self):
+        self.occupy()
+        texts = json.dumps(call_request(1, "java.lang.String", "valueOf", "x" * 30000))
+        for client in self.others[:3]:
+            for _ in range(16):
+                client.send(json.dumps(call_request(1, *ADD)))
+        self.others[0].socket.transport.abort()
+        for _ in range(100):
+            self.others[1].send(texts)
+        for client in self.others[2:]:
+            client.send(json.dumps(call_request(7, *ADD)))
+        for client in self.others[3:]:
+            self.assertEqual(json.loads(client.receive())["id"], 7)
+        self.assertEqual([json.loads(self.others[2].receive())["id"] for _ in range(17)], [1] * 16 + [7])
+        self.others[1].socket.transport.abort()
+        self.peer.stop()
+        self.assert_gapless(self.lines())
 
 
 class Learning(Audited):

@@ -32,7 +32,8 @@ enum {
   DRAIN_LINGER_MS = 200,
   PROBE_AGAIN_MS = 10000, /* between two probes: a client that has sent its FIN may close the socket later */
   IGNORABLE_MAX = 256,    /* bytes: longer than a close frame */
-  DUE_AGAIN_NS = 1000000  /* between two checks of the deadline in a turn */
+  DUE_AGAIN_NS = 1000000, /* between two checks of the deadline in a turn */
+  QUICK_TURNS = 4         /* short turns in a row after which a connection counts as quick */
 };
 
 /* A streamed answer: its parts are made as the client reads them. */
@@ -174,7 +175,8 @@ static void return_buffers(struct connection *connection, struct crew_member *me
   scratch_return(&member->scratch, SCRATCH_OUTPUT, &connection->out);
   trim_kept(&connection->in);
   trim_kept(&connection->message);
-  trim_kept(&connection->out);
+  if (!connection->may_defer) /* else the output is sent soon */
+    trim_kept(&connection->out);
   if (connection->protocol->return_objects != NULL)
     connection->protocol->return_objects(connection, member);
   connection_count_input(connection);
@@ -248,14 +250,9 @@ bool connection_waits_for_audit(const struct connection *connection)
          !audit_has_settled(atomic_load_explicit(&connection->audited, memory_order_relaxed));
 }
 
-void connection_flush(struct connection *connection)
+/* Sends output whose lines are in the audit's file. */
+static void send_output(struct connection *connection)
 {
-  if (connection->out.failed || connection_has_left(connection)) { /* an answer is missing */
-    connection_break(connection);
-    return;
-  }
-  if (connection_needs_flush(connection) && !connection_settle_audit(connection))
-    return;
   if (connection->tls != NULL)
     send_encrypted(connection);
   else if (connection->protocol->carrier == NULL)
@@ -269,6 +266,16 @@ void connection_flush(struct connection *connection)
     buffer_consume(&connection->out, connection->out_sent);
     connection->out_sent = 0;
   }
+}
+
+void connection_flush(struct connection *connection)
+{
+  if (connection->out.failed || connection_has_left(connection)) { /* an answer is missing */
+    connection_break(connection);
+    return;
+  }
+  if (!connection_needs_flush(connection) || connection_settle_audit(connection))
+    send_output(connection);
 }
 
 void connection_shut_down(struct connection *connection)
@@ -631,6 +638,7 @@ void connection_own(struct connection *connection)
   if (connection->state == CONNECTION_PAUSED)
     atomic_fetch_sub(&connection->table->paused, 1);
   connection_set_state(connection, CONNECTION_OWNED);
+  connection->is_deferred = false; /* the owner sends all output */
   crew_remove_polled(connection->table->crew, &connection->source);
 }
 
@@ -765,11 +773,24 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   return connection->protocol->step(connection, member);
 }
 
+/* Output that the crew's member may send later, together with that of other connections. */
+static bool may_defer(const struct connection *connection, struct crew_member *member)
+{
+  enum { DEFERRED_MAX = 64 * 1024 }; /* bytes */
+  return connection->quick_turns == QUICK_TURNS && connection->duplex == NULL && connection->tls == NULL &&
+         connection->protocol->carrier == NULL && connection->stream == NULL &&
+         get_pinned_member(connection) == NULL && !connection_is_broken(connection) &&
+         !connection->out.failed && connection_unsent(connection) > 0 &&
+         connection_unsent(connection) <= DEFERRED_MAX && crew_may_defer(member);
+}
+
 /* Called when the time of a turn has passed. True if the turn must end; otherwise the next turn begins.
  * Before the next turn begins, answers are sent if there is more input, so that the client can read them
  * during that turn, or if the answers have waited long enough. */
 static bool must_end_turn(struct connection *connection, struct crew_member *member, struct crew_turn *turn)
 {
+  connection->may_defer = may_defer(connection, member);
+  turn->may_defer = connection->may_defer;
   if (crew_is_wanted(member, turn))
     return true;
   bool is_late = crew_turn_renew(turn);
@@ -808,6 +829,9 @@ static bool stay_for_more(struct connection *connection, struct crew_member *mem
   bool has_begun = connection_has_begun(connection);
   if (connection_lingers(connection) || connection_is_at_end(connection) ||
       (has_begun && !connection->protocol->waits_for_rest))
+    return false;
+  connection->may_defer = may_defer(connection, member);
+  if (connection->may_defer)
     return false;
   connection_flush(connection);
   bool found = connection->has_sent && connection_unsent(connection) == 0 &&
@@ -1082,6 +1106,81 @@ static void finish_turn(struct connection *connection, struct crew_member *membe
     crew_submit(crew, &connection->source);
 }
 
+/* ---- deferred output: with an audit ---- */
+
+/* The answers of a turn leave later, together with those of other connections, so that one write to the audit's file is enough
+ * for all of them. In the meantime the connection is armed as after any turn. */
+static void defer_output(struct connection *connection, struct crew_member *member)
+{
+  enum { LATE_MS = 3 }; /* from then on the watcher sends it: the member is in a call that lasts */
+  const int64_t now_ms = clock_now_ms();
+  note_lines(connection);
+  return_buffers(connection, member);
+  connection->may_defer = false;
+  connection->stalled_ms = 0;
+  connection->after_defer_ms = reading_deadline(connection, now_ms);
+  pthread_mutex_lock(&connection->lock);
+  connection_set_state(connection, CONNECTION_ARMED);
+  connection->is_deferred = true;
+  atomic_store_explicit(connection->deadline_ms, now_ms + LATE_MS, memory_order_relaxed);
+  const enum jp_status status = connection_watch(connection, EPOLLIN);
+  if (status != JP_OK)
+    connection_own(connection);
+  pthread_mutex_unlock(&connection->lock);
+  if (status == JP_OK)
+    crew_defer(member, &connection->source);
+  else
+    close_now(connection, member);
+}
+
+/* Under the lock, while nobody owns the connection. True: the client does not read all of it, or has left, so the connection
+ * must get a turn. */
+static bool send_deferred(struct connection *connection)
+{
+  connection->is_deferred = false;
+  atomic_store_explicit(connection->deadline_ms, connection->after_defer_ms, memory_order_relaxed);
+  send_output(connection);
+  return connection_needs_flush(connection) || connection_is_broken(connection);
+}
+
+void connection_send_deferred(struct crew_source *source, struct crew_member *member)
+{
+  struct connection *connection = (struct connection *)(void *)source;
+  bool is_due = false;
+  (void)audit_settle_line(atomic_load_explicit(&connection->audited, memory_order_relaxed), AUDIT_PATIENT);
+  pthread_mutex_lock(&connection->lock);
+  if (connection->is_deferred && !connection_waits_for_audit(connection)) {
+    is_due = send_deferred(connection);
+    scratch_return(&member->scratch, SCRATCH_OUTPUT, &connection->out);
+  }
+  pthread_mutex_unlock(&connection->lock);
+  if (is_due)
+    crew_submit(connection->table->crew, source);
+}
+
+bool connection_send_deferred_late(struct connection *connection)
+{
+  if (!audit_settle_line(atomic_load_explicit(&connection->audited, memory_order_relaxed), AUDIT_BRIEF))
+    return false;
+  const bool is_due = send_deferred(connection);
+  if (connection_unsent(connection) == 0)
+    buffer_fini(&connection->out);
+  return is_due;
+}
+
+/* Called by the owner at the end of a turn that has begun at this time. */
+static void note_pace(struct connection *connection, int64_t begun_ns)
+{
+  enum { QUICK_NS = 50000 };
+  const bool is_quick = clock_now_ns() - begun_ns < QUICK_NS;
+  if (!is_quick)
+    connection->quick_turns = 0;
+  else if (connection->quick_turns < QUICK_TURNS)
+    connection->quick_turns++;
+  atomic_store_explicit(&connection->source.is_quick, connection->quick_turns == QUICK_TURNS,
+                        memory_order_relaxed);
+}
+
 void connection_turn(struct crew_source *source, struct crew_member *member)
 {
   struct connection *connection = (struct connection *)(void *)source;
@@ -1091,7 +1190,18 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
     return;
   }
   borrow_buffers(connection, member);
+  connection->may_defer = false;
+  const int64_t begun_ns = audit_is_on() ? clock_now_ns() : 0;
   enum step last = run_turn(connection, member);
+  if (begun_ns != 0 && last != STEP_LOST)
+    note_pace(connection, begun_ns);
+  if (last == STEP_NEEDS_INPUT && connection->may_defer) {
+    defer_output(connection, member);
+    return;
+  }
+  if (connection->may_defer)
+    crew_release_event(member);
+  connection->may_defer = false;
   audit_settle(); /* for requests without an answer */
   if (last != STEP_LOST)
     finish_turn(connection, member, last);

@@ -209,6 +209,10 @@ struct connection {
   size_t unpublished;
   /* The last line of the audit that must be in the file before the output leaves. */
   _Atomic uint64_t audited;
+  bool may_defer;         /* the turn ends without sending, if nothing else is to be done (crew_may_defer) */
+  uint8_t quick_turns;    /* in a row, until it counts as quick (crew_source.is_quick) */
+  bool is_deferred;       /* nobody owns the connection, and its output is still to be sent; under the lock */
+  int64_t after_defer_ms; /* its deadline afterwards */
 
   struct rpc_client *client;
   struct rpc_address address; /* the client's */
@@ -315,6 +319,10 @@ void connection_close_gracefully(struct connection *connection, struct crew_memb
 /* Answers the message in the place of the owner, who is in call and finds the connection seized when the call
  * ends. Called by the watcher as a visitor. */
 void connection_seize(struct connection *connection, struct crew_member *watcher);
+/* crew_call_ops.send_deferred */
+void connection_send_deferred(struct crew_source *source, struct crew_member *member);
+/* The same, called by the watcher, under the lock, of a connection that nobody owns. True: the connection must get a turn. */
+bool connection_send_deferred_late(struct connection *connection);
 /* crew_call_ops.answer_ended */
 bool connection_answer_ended(struct crew_source *source, struct crew_member *member, uint64_t steps,
                              enum rpc_call_cause cause, bool is_patient);

@@ -680,6 +680,7 @@ const struct crew_call_ops connection_call_ops = {.await = connection_await,
                                                   .check_client = connection_check_client,
                                                   .answer_ended = connection_answer_ended,
                                                   .reclaim = connection_reclaim,
+                                                  .send_deferred = connection_send_deferred,
                                                   .read_ahead = read_ahead};
 
 /* --- rpc_push: messages of any thread to the client --- */

@@ -154,6 +154,8 @@ static void reset_connection(struct connection *connection, int fd,
   connection->since_ms = connection->stalled_ms = connection->linger_end_ms = 0;
   connection->began_ms = clock_now_ms();
   connection->received_ns = 0;
+  connection->quick_turns = 0;
+  atomic_store_explicit(&connection->source.is_quick, false, memory_order_relaxed);
   connection->transport = METRICS_TRANSPORTS;
   connection_speak(connection, protocol);
 }
@@ -391,18 +393,23 @@ static void check_connection(struct connection_table *table, struct connection *
 {
   bool taken = false;
   bool calls = false;
+  bool is_due = false;
   bool draining = atomic_load(&table->is_draining);
   pthread_mutex_lock(&connection->lock);
   bool is_late = atomic_load(connection->deadline_ms) <= now_ms;
   if (in_call_visit(&connection->in_call)) {
     calls = check_in_call(table, connection, watcher, is_late, now_ms);
     in_call_leave(&connection->in_call);
+  } else if (connection->is_deferred && is_late) {
+    is_due = connection_send_deferred_late(connection);
   } else if (connection_is_unowned(connection) &&
              (is_late || (draining && !is_awaited(table, connection, now_ms)))) {
     connection_own(connection);
     taken = true;
   }
   pthread_mutex_unlock(&connection->lock);
+  if (is_due)
+    crew_submit(table->crew, &connection->source);
   if (calls)
     connection_duplex_end_upcall(connection);
   if (taken && is_late)

@@ -51,6 +51,7 @@ static enum jp_status open_descriptors(struct crew *crew, struct jp_error *error
   if (crew->epoll_fd < 0 || crew->wake_fd < 0 || crew->stop_fd < 0)
     return jp_fail(error, JP_IO, "no descriptor for the crew: %s", strerror(errno));
   crew->wake.turn = ignore_turn;
+  atomic_init(&crew->wake.is_quick, true);
   crew->stop.turn = ignore_turn;
   enum jp_status status =
       control_epoll(crew, EPOLL_CTL_ADD, &crew->wake, crew->wake_fd, EPOLLIN | EPOLLET, error);
@@ -521,6 +522,53 @@ void crew_collect(struct crew *crew, struct metrics_figures *figures)
   figures->lost_threads = atomic_load(&crew->lost);
 }
 
+/* --- deferred answers --- */
+
+bool crew_may_defer(struct crew_member *member)
+{
+  enum { LONE_TURNS = 16 }; /* so many turns without a backlog are between two that look for one */
+  struct crew *crew = member->crew;
+  if (!audit_is_on() || member->worker == NULL || member->lane != RPC_LANE_ALL || crew_is_pinned(member) ||
+      member->deferred_count == CREW_DEFERRED_MAX || atomic_load(&crew->idle) > 0)
+    return false;
+  return member->has_backlog || member->held != NULL || member->lone_turns++ % LONE_TURNS == 0;
+}
+
+void crew_defer(struct crew_member *member, struct crew_source *source)
+{
+  assert(member->deferred_count < CREW_DEFERRED_MAX);
+  member->deferred[member->deferred_count++] = source;
+}
+
+void crew_release_event(struct crew_member *member)
+{
+  if (member->held != NULL)
+    crew_submit(member->crew, member->held);
+  member->held = NULL;
+}
+
+static void send_deferred(struct crew_member *member)
+{
+  for (unsigned i = 0; i < member->deferred_count; i++)
+    member->deferred[i]->call_ops->send_deferred(member->deferred[i], member);
+  member->deferred_count = 0;
+}
+
+/* Called between two turns. Sends, unless a quick source is served next. Others serve a source that is not quick, because a
+ * write to the audit's file may hang. */
+static void settle_deferred(struct crew_member *member)
+{
+  struct crew *crew = member->crew;
+  const bool is_full = member->deferred_count == CREW_DEFERRED_MAX;
+  if (member->held == NULL && !is_full && !is_stopping(crew))
+    member->held = crew_receive_event(crew, 0);
+  member->has_backlog = is_full || member->held != NULL;
+  if (member->held != NULL && !is_full && atomic_load_explicit(&member->held->is_quick, memory_order_relaxed))
+    return;
+  crew_release_event(member);
+  send_deferred(member);
+}
+
 static void begin_serving(struct crew_member *member, struct rpc_worker *worker)
 {
   struct crew *crew = member->crew;
@@ -561,7 +609,10 @@ static void run_loop(void *argument, struct rpc_worker *worker)
     source->turn(source, member);
     settle_latency(member);
     member->last = source;
+    if (member->deferred_count > 0)
+      settle_deferred(member);
   }
+  send_deferred(member);
   crew_stop_polling(member);
   end_serving(member, left);
 }
@@ -1185,7 +1236,9 @@ bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
     return true;
   if (crew_find_polled(member))
     return true;
-  if (atomic_load(&crew->idle) == 0)
+  if (atomic_load(&crew->idle) == 0 && turn->may_defer)
+    member->held = crew_receive_event(crew, 0);
+  else if (atomic_load(&crew->idle) == 0)
     crew_hold_event(member);
   else
     yield_to_others(member, turn->clock_ns);

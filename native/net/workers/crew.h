@@ -143,6 +143,9 @@ struct crew_call_ops {
    */
   bool (*reclaim)(struct crew_source *source, struct crew_member *watcher, struct crew_member *member,
                   uint64_t steps, struct crew_retained *retained, bool *is_later);
+  /* Called by the member whose turn has called crew_defer: sends what the turn has left, after the audit's lines about it are
+   * written. Another thread may have sent it. */
+  void (*send_deferred)(struct crew_source *source, struct crew_member *member);
 };
 
 /* The watcher's notes on the message that a member serves. Used by the watcher only. */
@@ -238,6 +241,8 @@ enum crew_choice {
   CREW_CHOICES
 };
 
+enum { CREW_DEFERRED_MAX = 8 };
+
 /* A thread that serves: a member of the crew, or the watcher. Every turn gets its member, which is valid for
  * that turn. */
 struct crew_member {
@@ -257,6 +262,10 @@ struct crew_member {
   struct crew_member *next_unstarted;
   struct crew_source *held; /* the source of an event that crew_is_wanted has received: served next */
   struct crew_source *last; /* the source of the previous turn; only compared, never dereferenced */
+  struct crew_source *deferred[CREW_DEFERRED_MAX]; /* by crew_defer */
+  unsigned deferred_count;
+  bool has_backlog;    /* after the last turn that has deferred its answers, another event waited */
+  unsigned lone_turns; /* turns without a backlog that could have deferred their answers */
   /* The source of this turn. Stored with release: the watcher reads the source's own fields, which another member may
    * have written. */
   struct crew_source *_Atomic current;
@@ -325,6 +334,9 @@ struct crew_source {
   _Atomic enum rpc_lane lane;
   _Atomic bool is_polled;
   size_t polled_at; /* its index among the polled sources */
+
+  /* Its last turns were short, so that deferred answers of others may wait for its next turn. Written by its owner. */
+  _Atomic bool is_quick;
 
   /* For a pollable source. Used by the crew only, on the thread of the source's owner. */
   int64_t answered_ns; /* when crew_stay was called last */
@@ -440,6 +452,7 @@ struct crew_turn {
   int next_clock_read; /* the message after which the clock is read again */
   int64_t clock_ns;    /* the last read */
   int64_t ends_ns;     /* the turn ends at this time, even if it has served only a few messages */
+  bool may_defer;      /* the turn ends with crew_defer, or with crew_release_event */
 };
 
 void crew_turn_begin(struct crew_turn *turn, struct crew_member *member);
@@ -456,6 +469,17 @@ bool crew_turn_renew(struct crew_turn *turn);
  * serve next.
  */
 bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn);
+
+/*
+ * With an audit, the answers of several turns share a write to its file: true if the turn may end without sending, and call
+ * crew_defer. This is so while no member is idle and events wait; the member then serves some of their sources first, if these
+ * are quick, and calls send_deferred afterwards. If a call lasts nevertheless, the watcher has to send what was deferred.
+ */
+bool crew_may_defer(struct crew_member *member);
+/* Called at the end of the turn. */
+void crew_defer(struct crew_member *member, struct crew_source *source);
+/* If the member has received an event of another source, others serve it: the audit is going to be written, which may hang. */
+void crew_release_event(struct crew_member *member);
 
 /*
  * Busy-polls for the next message of a source that has just been answered. Calls has_work in a loop until the
