@@ -59,7 +59,8 @@ struct connection_limits {
  *   | state  | meaning                                         | what ends it                                         |
  *   | FREE   | the place has no connection, no descriptor      | connection_table_accept, for a new client            |
  *   | ARMED  | nobody owns it; an event, or the ready queue,   | connection_own: a turn, the watcher at a deadline or |
- *   |        | brings a turn                                   | at the end; finish_turn, if it may not be read       |
+ *   |        | brings a turn. is_deferred: its output is sent  | at the end; finish_turn, if it may not be read       |
+ *   |        | by the member of the last turn, or the watcher  |                                                      |
  *   | PAUSED | as ARMED; counts in table->paused; the          | connection_own: the watcher submits it when there is |
  *   |        | descriptor is not armed for input               | room, or ends it                                     |
  *   | OWNED  | one thread owns all fields; in_call says        | finish_turn at the end of the turn; close_now        |
