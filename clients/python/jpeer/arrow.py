@@ -7,7 +7,9 @@ has them.
 
 import datetime
 import decimal
+import struct
 import sys
+import uuid
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -185,7 +187,16 @@ def _arrow_pages(page_rows: Callable[[], int], *capsules: Any) -> Iterator[Page]
 
 
 def _arrow_part(rows: int, type: str, unit: str | None, scale: int | None, data: Any, offsets: Any, valid: Any) -> Part:
-    return Part("object", rows, [None] * rows) if type == "object" else Part(type, rows, data, offsets, valid, unit, scale)
+    if type == "object":
+        return Part("object", rows, [None] * rows)
+    if type == "uuid":
+        return Part("object", rows, _uuids(data, struct.unpack(f"={rows + 1}i", offsets)))
+    return Part(type, rows, data, offsets, valid, unit, scale)
+
+
+def _uuids(data: bytes, ends: Sequence[int]) -> list[uuid.UUID | None]:
+    """Returns the UUIDs; a null has no bytes."""
+    return [uuid.UUID(bytes=data[begin:end]) if end > begin else None for begin, end in zip(ends, ends[1:], strict=False)]
 
 
 def _numpy_pages(numpy: Any, source: Any, page_rows: Callable[[], int]) -> Iterator[Page]:
@@ -240,8 +251,8 @@ def _pyarrow_part(series: Any) -> Part | None:
             made = made.combine_chunks()
             made = made.chunk(0) if isinstance(made, pyarrow.ChunkedArray) else made
         values = made.type.value_type if pyarrow.types.is_dictionary(made.type) else made.type
-        if isinstance(values, pyarrow.BaseExtensionType) or pyarrow.types.is_struct(values):
-            return None  # Arrow has the storage of a Period, and a struct would be a table
+        if pyarrow.types.is_struct(values.storage_type if isinstance(values, pyarrow.BaseExtensionType) else values):
+            return None  # it would be a table
         reader, _ = arrow_open(*made.__arrow_c_array__())
         page = arrow_read(reader, len(series))
     except (pyarrow.ArrowException, TypeError, ValueError):

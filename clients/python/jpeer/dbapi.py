@@ -101,6 +101,17 @@ DESCRIBED = ("getColumnLabel", "getColumnType", "getColumnTypeName", "getColumnD
 NEEDED = 3  # of these; a driver may lack the others
 NULLABLE = {0: False, 1: True}
 
+# Properties of a driver, unless the URL or the user says otherwise
+DRIVER_PROPERTIES = {
+    "org.postgresql.Driver": {
+        # a str may be a value of any type, as in a literal: of an enum, of jsonb, of inet
+        "stringtype": "unspecified",
+        # the driver cannot read some arrays in their binary form: of three dimensions, of oid
+        "binaryTransferDisable": "BYTEA_ARRAY,INT2_ARRAY,INT4_ARRAY,INT8_ARRAY,OID_ARRAY,FLOAT4_ARRAY,FLOAT8_ARRAY,VARCHAR_ARRAY,TEXT_ARRAY",
+    },
+    "org.mariadb.jdbc.Driver": {"yearIsDateType": "false"},  # a YEAR is a number
+}
+
 Parameters = Sequence[Any]
 Converters = Mapping[int | str, Callable[[Any], Any]]
 
@@ -244,9 +255,9 @@ def connect(
 
 def _properties(java: Java, driver: Object, url: str, user: str | None, password: str | None, more: Mapping[str, Any] | None) -> Any:
     values = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (more or {}).items()}
-    if driver._java_type == "org.postgresql.Driver" and "stringtype=" not in url:
-        # a str may be a value of any type, as in a literal: of an enum, of jsonb, of inet
-        values.setdefault("stringtype", "unspecified")
+    for name, value in DRIVER_PROPERTIES.get(driver._java_type, {}).items():
+        if f"{name}=" not in url:
+            values.setdefault(name, value)
     for name, value in (("user", user), ("password", password)):
         if value is not None:
             values[name] = value
@@ -897,7 +908,7 @@ class Cursor:
             label, number, type_name, display_size, precision, scale, nullable = facts[begin : begin + len(DESCRIBED)]
             type = type_of(number)
             by_name = converters.get(type_name) or converters.get(type_name.lower()) if type_name else None
-            columns.append(Column(label or "", type, type_name, by_name or converters.get(type)))
+            columns.append(Column(label or "", type, type_name, self._connection._product, by_name or converters.get(type)))
             self.description.append((label or "", type, display_size, None, precision, scale, NULLABLE.get(nullable)))
         return columns
 

@@ -25,6 +25,7 @@ PIECE = 1 << 20  # bytes or units that a stream reads at once
 ARRAY_PAGE = 32768
 # Python's type of the elements of an array of PostgreSQL that the driver reads as another number
 ELEMENTS: dict[str, Callable[[Any], Any]] = {"_oid": int, "_numeric": decimal.Decimal}
+TIMES_OF_DAY = ("time", "timetz", "_time", "_timetz")  # of PostgreSQL
 
 
 class Types(enum.IntEnum):
@@ -217,6 +218,10 @@ class Product:
         """Returns whether the count of a statement that begins with this word is its own."""
         return True
 
+    def column_values(self, type_name: str, values: list[Any]) -> list[Any]:
+        """Returns the Python values of a column, which the driver gives as these. ValueError: Python has no such value."""
+        return values
+
     def setter(self, value: Any) -> Setter:
         """Returns the setter for a parameter. Raises an Error."""
         for kind in type(value).__mro__:
@@ -348,12 +353,29 @@ class SQLite(Product):
         raise ProgrammingError(f"{type(value).__name__} has no form in SQLite")
 
 
+class H2(Product):
+    """H2's driver gives JSON as its bytes."""
+
+    def column_values(self, type_name: str, values: list[Any]) -> list[Any]:
+        return _decoded(values) if type_name == "JSON" or type_name.startswith("JSON ARRAY") else values
+
+
+def _decoded(values: list[Any]) -> list[Any]:
+    return [_decoded(each) if isinstance(each, list) else each.decode() if isinstance(each, bytes) else each for each in values]
+
+
 class PostgreSQL(Product):
     """PostgreSQL's driver has no interval for a Duration, and needs the type of an array's elements."""
 
     # Statements that the server has prepared fail if a table has other columns now; the driver then prepares them again.
     after_changes = "DEALLOCATE ALL"
     gives_keys = False  # RETURNING * needs the right to read the table, and reads all columns
+
+    def column_values(self, type_name: str, values: list[Any]) -> list[Any]:
+        # The server has no nanoseconds; the driver gives 24:00 as a nanosecond less.
+        if type_name in TIMES_OF_DAY and any(nanoseconds_of(each) == 999 for each in _flat(values)):
+            raise ValueError("24:00 is no time of a day")
+        return values
 
     def _duration(self, value: datetime.timedelta) -> Setter:
         fraction = value.microseconds * 1000 + nanoseconds_of(value)  # the server rounds
@@ -421,7 +443,7 @@ def _null_array(values: Sequence[Any]) -> str:
     return "{" + ",".join(_null_array(each) if isinstance(each, (list, tuple)) else "NULL" for each in values) + "}"
 
 
-PRODUCTS: dict[str, type[Product]] = {"MariaDB": MariaDB, "PostgreSQL": PostgreSQL, "SQLite": SQLite}
+PRODUCTS: dict[str, type[Product]] = {"H2": H2, "MariaDB": MariaDB, "PostgreSQL": PostgreSQL, "SQLite": SQLite}
 
 
 # ---- values of columns ----
@@ -430,10 +452,10 @@ PRODUCTS: dict[str, type[Product]] = {"MariaDB": MariaDB, "PostgreSQL": PostgreS
 class Column:
     """What the metadata of a ResultSet says about a column."""
 
-    __slots__ = ("label", "type", "type_name", "converter")
+    __slots__ = ("label", "type", "type_name", "product", "converter")
 
-    def __init__(self, label: str, type: int, type_name: str, converter: Callable[[Any], Any] | None) -> None:
-        self.label, self.type, self.type_name, self.converter = label, type, type_name, converter
+    def __init__(self, label: str, type: int, type_name: str, product: Product, converter: Callable[[Any], Any] | None) -> None:
+        self.label, self.type, self.type_name, self.product, self.converter = label, type, type_name, product, converter
 
     def values(self, chunk: Chunk, connection: Connection) -> list[Any]:
         """Returns the Python values of the rows."""
@@ -445,8 +467,10 @@ class Column:
             values = self._of_objects(values, connection)
         elif chunk.type == "decimal" and self.type == Types.BIGINT:  # without a sign
             values = [None if each is None else int(each) for each in values]
-        elif chunk.type == "binary" and self.type_name == "JSON":  # of H2
-            values = [None if each is None else each.decode() for each in values]
+        try:
+            values = self.product.column_values(self.type_name or "", values)
+        except ValueError as error:
+            raise DataError(f"column {self.label!r}: {error}") from None
         if self.converter is None:
             return values
         return [None if each is None else self.converter(each) for each in values]
@@ -484,14 +508,17 @@ def plain(value: Any) -> Any:
 
 
 def _interval(value: Object, names: Sequence[str], fraction: str, unit: int) -> Any:
-    """Returns a timedelta; the object itself if the interval has months or years, or a part of a microsecond."""
+    """Returns a timedelta; the object itself if the interval has months or years, or a part of a microsecond, or is too long."""
     steps = [("call", value._java_type, f"get{name}", value, ()) for name in (*names, fraction)]
     years, months, days, hours, minutes, seconds, part = value._connection.batch(steps)
     microseconds, rest = divmod(abs(part), unit)
     if years or months or rest:
         return value
     microseconds = -microseconds if part < 0 else microseconds
-    return datetime.timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, microseconds=microseconds)
+    try:
+        return datetime.timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, microseconds=microseconds)
+    except OverflowError:
+        return value
 
 
 def arrays(values: list[Any], connection: Connection, convert: Callable[[Any], Any] | None = None) -> list[Any]:

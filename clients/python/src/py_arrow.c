@@ -384,6 +384,7 @@ enum conversion_kind {
   CONVERT_LONGS, /* uint64: longs, or decimals if one is too large */
   CONVERT_HALF,  /* to floats */
   CONVERT_BITS,
+  CONVERT_FLAGS, /* bytes to bits */
   CONVERT_SCALE, /* to int64, times or divided by a number */
   CONVERT_DAYS,  /* int64 milliseconds to int32 days */
   CONVERT_TEXT,  /* int32 offsets */
@@ -449,10 +450,65 @@ struct arrow_column {
   PyObject *valid;
 };
 
+/* What an extension type means, whose values are stored as those of another type. An extension that is not here is as its
+ * storage. */
+struct arrow_extension {
+  const char *name;
+  const char *format; /* of the storage; NULL: any, whose values are not those of the extension */
+  struct arrow_type type;
+};
+
+static const struct arrow_extension arrow_extensions[] = {
+    {"arrow.bool8", "c", {"c", "boolean", NULL, CONVERT_FLAGS, 1, 0, 0}},
+    {"arrow.uuid", "w:16", {"w:16", "uuid", NULL, CONVERT_FIXED, 16, 0, 0}},
+    {"arrow.opaque", NULL, {0}},
+    {"pandas.period", NULL, {0}},
+};
+
+/* A length and so many bytes of the metadata. Moves *at after them. */
+static const char *read_metadata(const char **at, size_t *length)
+{
+  int32_t size;
+  memcpy(&size, *at, sizeof size);
+  const char *text = *at + sizeof size;
+  *length = size < 0 ? 0 : (size_t)size;
+  *at = text + *length;
+  return text;
+}
+
+static const struct arrow_extension *find_extension(const struct ArrowSchema *schema)
+{
+  static const char key[] = "ARROW:extension:name";
+  int32_t count = 0;
+  const char *at = schema->metadata;
+  if (at != NULL)
+    memcpy(&count, at, sizeof count);
+  at = at == NULL ? NULL : at + sizeof count;
+  for (int32_t i = 0; i < count; i++) {
+    size_t key_length;
+    size_t length;
+    const char *found = read_metadata(&at, &key_length);
+    const char *value = read_metadata(&at, &length);
+    if (key_length != sizeof key - 1 || memcmp(found, key, key_length) != 0)
+      continue;
+    for (size_t j = 0; j < sizeof arrow_extensions / sizeof *arrow_extensions; j++) {
+      const struct arrow_extension *each = &arrow_extensions[j];
+      if (strlen(each->name) == length && memcmp(each->name, value, length) == 0)
+        return each;
+    }
+  }
+  return NULL;
+}
+
 static bool find_type(const struct ArrowSchema *schema, struct arrow_column *column)
 {
   const char *format = schema->format;
   column->scale = -1;
+  const struct arrow_extension *extension = find_extension(schema);
+  if (extension != NULL) {
+    column->type = extension->type;
+    return extension->format != NULL && strcmp(extension->format, format) == 0;
+  }
   for (size_t i = 0; i < sizeof arrow_types / sizeof *arrow_types; i++) {
     size_t length = strlen(arrow_types[i].format);
     bool has_zone = arrow_types[i].format[length - 1] == ':';
@@ -673,6 +729,19 @@ static bool copy_numbers(struct arrow_column *column)
   return true;
 }
 
+static PyObject *copy_flags(const struct arrow_column *column)
+{
+  PyObject *made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)((column->rows + BITS - 1) / BITS));
+  if (made == NULL)
+    return NULL;
+  const uint8_t *in = (const uint8_t *)column->array->buffers[1] + column->first;
+  uint8_t *out = (uint8_t *)PyBytes_AsString(made);
+  memset(out, 0, (size_t)((column->rows + BITS - 1) / BITS));
+  for (int64_t i = 0; i < column->rows; i++)
+    out[i / BITS] |= (uint8_t)((in[i] != 0) << i % BITS);
+  return made;
+}
+
 static bool copy_column(struct arrow_column *column)
 {
   const struct ArrowArray *array = column->array;
@@ -691,6 +760,8 @@ static bool copy_column(struct arrow_column *column)
     return false;
   if (column->type.kind == CONVERT_BITS)
     return (column->data = copy_bits(array->buffers[1], column->first, column->rows)) != NULL;
+  if (column->type.kind == CONVERT_FLAGS)
+    return (column->data = copy_flags(column)) != NULL;
   return column->type.kind >= CONVERT_TEXT ? copy_texts(column) : copy_numbers(column);
 }
 
@@ -771,7 +842,8 @@ static bool copy_dictionary(const struct ArrowSchema *schema, struct arrow_colum
   struct arrow_column indexes = *column;
   struct arrow_column values = {.array = column->array->dictionary};
   if (values.array == NULL || !find_type(schema->dictionary, &values) || values.type.kind == CONVERT_BITS ||
-      values.type.kind == CONVERT_NULL || indexes.type.kind > CONVERT_LONGS)
+      values.type.kind == CONVERT_FLAGS || values.type.kind == CONVERT_NULL ||
+      indexes.type.kind > CONVERT_LONGS)
     return fail("its dictionary has no type that Java has");
   values.first = values.array->offset;
   values.rows = values.array->length;
@@ -917,8 +989,11 @@ static PyObject *read_column(const struct ArrowSchema *schema, const struct Arro
 {
   struct arrow_column column = {.array = array, .first = first + array->offset, .rows = rows};
   bool is_known = find_type(schema, &column);
-  if (!is_known)
-    PyErr_Format(PyExc_TypeError, "Arrow's type '%s' has no Java type", schema->format);
+  if (!is_known) {
+    const struct arrow_extension *extension = find_extension(schema);
+    PyErr_Format(PyExc_TypeError, "Arrow's type '%s' has no Java type",
+                 extension == NULL ? schema->format : extension->name);
+  }
   bool good =
       is_known && (schema->dictionary == NULL ? copy_column(&column) : copy_dictionary(schema, &column));
   PyObject *made = NULL;

@@ -71,6 +71,8 @@ class Values(Case):
             for value in values:
                 with self.subTest(type=name, value=repr(value)[:50]):
                     self.assertEqual(self.one(f"select cast(? as {name})", value), value)
+        self.assertEqual(self.one("select json '{}', array[json '1', null], array[array[json '[]']]"), ("{}", ["1", None], [["[]"]]))
+        self.assertEqual(str(self.one("select interval '999999999999999999' hour").getHours()), "999999999999999999")  # no timedelta
         self.assertIs(type(self.one("select cast(? as uuid)", uuid.UUID(int=7))), uuid.UUID)
         self.assertEqual(str(self.one("select cast(? as double precision)", Decimal("NaN"))), "nan")
 

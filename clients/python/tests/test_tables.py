@@ -387,6 +387,18 @@ class Libraries(unittest.TestCase):
         column = pandas.Series([{"x": 1, "y": 2}], dtype=pandas.ArrowDtype(arrow.struct({"x": arrow.int64(), "y": arrow.int64()})))
         self.assertEqual(shown(pandas.DataFrame({"a": column})), "[{x=1, y=2}];")
 
+    def test_extension_types_of_arrow(self):
+        arrow, pandas = need("pyarrow", "pandas")
+        ids = [uuid.UUID(int=7), None, uuid.UUID(int=2**128 - 1)]
+        table = arrow.table({"u": arrow.array([each and each.bytes for each in ids], arrow.uuid()), "b": arrow.array([1, None, 0], arrow.bool8())})
+        for source in (table, table.to_pandas(types_mapper=pandas.ArrowDtype)):
+            self.assertEqual([tuple(row) for row in java.rows(source)], [(ids[0], True), (None, None), (ids[2], False)])
+            self.assertEqual({type(row[1]) for row in java.rows(source)}, {bool, type(None)})
+        self.assertEqual([tuple(row) for row in java.rows(arrow.table({"j": arrow.array(["[1]"], arrow.json_())}))], [("[1]",)])
+        for bad in (arrow.array(pandas.period_range("2024", periods=2, freq="M")), arrow.array([b"x"], arrow.opaque(arrow.binary(), "a", "b"))):
+            with self.assertRaisesRegex(TypeError, f"column 'p': Arrow's type '{bad.type.extension_name}' has no Java type"):
+                java.rows(arrow.table({"p": bad}))
+
     def test_a_data_frame_shares_memory_and_no_changes(self):
         need("pandas")
         table = java.table(tables.results(4, 3, 0, None))

@@ -79,6 +79,8 @@ class OnSQLite(Suite):
                 cursor.execute("insert into v values (1, 1)")
             texts = cursor.execute("select 1 a union all select 2 union all select '007' union all select 'x'").batches(2)
             self.assertEqual([each.to_pydict() for each in texts], [{"a": [1, 2]}, {"a": ["007", "x"]}])
+            cursor.execute("create temporary table j(x json)").execute("insert into j values (x'00')")
+            self.assertEqual(cursor.execute("select x from j").fetchall(), [(b"\0",)])  # the name of the type says nothing
             other = connection.execute("select * from v")
             other.fetchone()
             del other  # an open statement would keep the table locked
@@ -137,6 +139,11 @@ class OnMariaDB(Suite):
             self.assertEqual((returned, cursor.lastrowid), ([(2,), (3,)], None))
             cursor.execute("delete from v where id > 1")
             self.assertEqual(cursor.execute("select * from v").fetchall(), [(1, *row)])
+            cursor.execute("create temporary table w(b boolean, u tinyint(1) unsigned, y year, x bit(9))")
+            cursor.execute("insert into w values (1, 1, 1901, b'100000001'), (5, 200, 0, null), (null, null, null, b'0'), (-1, 0, 2155, b'1')")
+            self.assertEqual([repr(row) for row in cursor.execute("select * from w").fetchall()],
+                             [r"(True, True, 1901, b'\x01\x01')", "(5, 200, 0, None)", r"(None, None, None, b'\x00\x00')",
+                              r"(-1, False, 2155, b'\x00\x01')"])
 
 
 del Suite

@@ -79,6 +79,23 @@ class Types(Case):
         self.check_error(dbapi.DataError, None, self.one, "select date '0044-03-15 BC'")
         self.assertEqual(self.cursor.execute("select 1 as a, 'b' || ?::text as b", ["?"]).description[0][:2], ("a", dbapi.NUMBER))
 
+    def test_bits_are_texts_and_one_bit_is_a_boolean(self):
+        self.cursor.execute("create temporary table bits(a bit(1), b bit(3), c varbit(1))").execute("insert into bits values ('1', '101', '1')")
+        self.assertEqual(self.one("select a, b, c, b'101', b'1', x'ff', b'', array[b'101', null] from bits"),
+                         (True, "101", "1", "101", "1", "11111111", "", ["101", None]))
+
+    def test_24_00_is_refused(self):
+        """The driver gives the last nanosecond of the day."""
+        for sql in ("time '24:00'", "timetz '24:00+00'", "array[null, time '24:00']"):
+            with self.assertRaisesRegex(dbapi.DataError, "column '\\w+': 24:00 is no time of a day"):
+                self.one(f"select {sql}")
+
+    def test_arrays_of_a_statement_that_the_server_has_prepared(self):
+        """The driver reads some arrays wrongly in their binary form."""
+        for _ in range(8):
+            found = self.one("select array[[[1], [2]], [[3], [4]]], array[5, 4294967295]::oid[], array['NaN', 0.1]::float4[] where ? > 0", 1)
+            self.assertEqual(repr(found), "([[[1], [2]], [[3], [4]]], [5, 4294967295], [nan, 0.10000000149011612])")
+
     def test_converters(self):
         connection = self.connect(converters={"jsonb": lambda text: len(text), dbapi.Types.NUMERIC: float})
         self.assertEqual(connection.execute("select '[1]'::jsonb, 1.5, 'x'").fetchall(), [(3, 1.5, "x")])

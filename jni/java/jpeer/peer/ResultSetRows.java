@@ -34,6 +34,7 @@ final class ResultSetRows extends Rows {
   private static final int OFFSET_TIME = 23; // getObject with OffsetTime
   private static final int DECIMAL_OR_NAN = 24; // getObject: PostgreSQL's numeric may be NaN, which is a Double
   private static final int DURATION = 25; // getString: MariaDB's TIME may be negative, and have more hours than a day
+  private static final int FLAG = 26; // getInt: MariaDB's BOOLEAN is a TINYINT(1), which may have other numbers than 0 and 1
 
   private final ResultSet results;
   private int[] indexes;
@@ -98,10 +99,10 @@ final class ResultSetRows extends Rows {
     boolean isDynamic = driver.startsWith("org.sqlite.");
     for (int i = 0; i < chosen.length; i++) {
       kinds[i] = isDynamic ? BY_OBJECT : readerOf(metadata, chosen[i] + 1);
-      if (kinds[i] == Column.DECIMAL && driver.startsWith("org.postgresql.")) {
-        kinds[i] = DECIMAL_OR_NAN;
-      } else if (kinds[i] == Column.TIME && driver.startsWith("org.mariadb.")) {
-        kinds[i] = DURATION;
+      if (driver.startsWith("org.postgresql.")) {
+        kinds[i] = ofPostgreSql(kinds[i], metadata, chosen[i] + 1);
+      } else if (driver.startsWith("org.mariadb.")) {
+        kinds[i] = ofMariaDb(kinds[i], metadata, chosen[i] + 1);
       }
       made[i] = new Column(labels[chosen[i]], typeOf(kinds[i], metadata, chosen[i] + 1),
           metadata.isNullable(chosen[i] + 1) != ResultSetMetaData.columnNoNulls);
@@ -193,10 +194,23 @@ final class ResultSetRows extends Rows {
     }
   }
 
+  private static int ofPostgreSql(int reader, ResultSetMetaData metadata, int index) throws SQLException {
+    // the precision of bits is not known in a literal and in an array: the driver reads only one bit as a boolean
+    boolean isBits = metadata.getColumnType(index) == Types.BIT && metadata.getPrecision(index) != 1
+        && "bit".equals(metadata.getColumnTypeName(index));
+    return reader == Column.DECIMAL ? DECIMAL_OR_NAN : isBits ? Column.STRING : reader;
+  }
+
+  private static int ofMariaDb(int reader, ResultSetMetaData metadata, int index) throws SQLException {
+    boolean isNumber = reader == Column.BOOLEAN && "BOOLEAN".equals(metadata.getColumnTypeName(index));
+    return reader == Column.TIME ? DURATION : isNumber ? FLAG : reader;
+  }
+
   private static int typeOf(int reader, ResultSetMetaData metadata, int index) throws SQLException {
     boolean isFine = (reader == Column.TIMESTAMP || reader == OFFSET) && metadata.getScale(index) > 6;
     return reader == BY_OBJECT || reader == OFFSET_TIME || reader == DURATION ? Column.UNKNOWN
         : reader == UNSIGNED_LONG || reader == DECIMAL_OR_NAN ? Column.DECIMAL
+        : reader == FLAG ? Column.BOOLEAN
         : (reader == OFFSET ? Column.INSTANT : reader) + (isFine ? 1 : 0);
   }
 
@@ -206,7 +220,7 @@ final class ResultSetRows extends Rows {
         {"getObject", TYPED}, {"getObject", TYPED}, null, null, null, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
         null, {"getString", "(I)Ljava/lang/String;"}, {"getBytes", "(I)[B"}, null, null, {"getObject", TYPED},
         {"getObject", ANY}, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
-        {"getObject", TYPED}, {"getObject", ANY}, {"getString", "(I)Ljava/lang/String;"}};
+        {"getObject", TYPED}, {"getObject", ANY}, {"getString", "(I)Ljava/lang/String;"}, {"getInt", "(I)I"}};
     getters[i] = named[reader][0];
     descriptors[i] = named[reader][1];
   }
@@ -263,6 +277,8 @@ final class ResultSetRows extends Rows {
         return column.set(row, results.getObject(index, OffsetTime.class));
       case DURATION:
         return column.set(row, duration(results.getString(index)));
+      case FLAG:
+        return flag(column, row, results.getInt(index));
       default:
         return column.set(row, modern(results.getObject(index)));
     }
@@ -275,6 +291,10 @@ final class ResultSetRows extends Rows {
       column.setNumber(row, bits);
     }
     return true;
+  }
+
+  private boolean flag(Column column, int row, int value) throws SQLException {
+    return column.set(row, results.wasNull() ? null : value == 0 || value == 1 ? (Object) (value == 1) : (Object) value);
   }
 
   /* The driver's own Duration is wrong for a negative time with a fraction. */
