@@ -9,9 +9,9 @@
 
 /* What is called when something else than jvm_run ends the process, on a thread that may not use Java. */
 struct jvm_create_ends {
-  void(JNICALL *exits)(jint status);           /* by the JVM; must not return */
-  void (*died)(const struct jp_error *error);  /* by the JVM while it is being created; must not return */
-  void (*exits_natively)(void);                /* among the handlers of exit(3), also after jvm_create; returns */
+  void(JNICALL *exits)(jint status);          /* by the JVM; must not return */
+  void (*died)(const struct jp_error *error); /* by the JVM while it is being created; must not return */
+  void (*exits_natively)(void); /* among the handlers of exit(3), also after jvm_create; returns */
 };
 
 /*

@@ -103,7 +103,8 @@ static void on_exit_by_native_code(void)
   }
   if (jvm_create_pass_on_words()) {
     struct jp_error error;
-    (void)jp_fail(&error, JP_INTERNAL, "the JVM or an agent called exit(3) before the JVM was up: see its output above");
+    (void)jp_fail(&error, JP_INTERNAL,
+                  "the JVM or an agent called exit(3) before the JVM was up: see its output above");
     run.hooks->died(run.hooks->context, &error);
   } else {
     log_info("the peer ends at once: native code called exit(3)");
