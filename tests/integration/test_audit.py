@@ -778,8 +778,12 @@ class Learning(Audited):
                                   check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot be written: No space left on device", done.stderr)
-        done = run_to_end("policy", "suggest", "/dev/zero")
-        self.assertEqual((done.returncode, "/dev/zero is a device" in done.stderr), (1, True), done.stderr)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.truncate(1 << 40)  # a hole: a line without an end
+        for path, number in ((self.path, 2), ("/dev/zero", 1)):
+            done = run_to_end("policy", "suggest", path)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"{path}:{number}: the line has more than 1048576 bytes: no line of an audit", done.stderr)
         self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
         self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
 
