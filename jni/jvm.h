@@ -64,12 +64,13 @@ struct jvm_hooks {
    * once, by the peer's shutdown hook. The calling thread is a Java thread and may use Java. The JVM
    * continues to end when the hook returns. */
   void (*drain)(void *context);
-  /* The JVM ended the process while it was being created (too little memory, or an agent does not load):
-   * *error says why, in one line. `exiting` follows, with status 1. */
+  /* The JVM ended the process while it was being created (too little memory, an agent that does not load, or an
+   * option that asks for help): *error says why, in one line. `exiting` follows. */
   void (*died)(void *context, const struct jp_error *error);
   /* Called last before _exit, on a thread that may not use Java, to flush buffers. If a signal ends the
-   * process, the hook has one second. */
-  void (*exiting)(void *context, int status);
+   * process, the hook has one second. status: NULL if native code has called exit(3), whose handlers do not get the
+   * status. */
+  void (*exiting)(void *context, const int *status);
   /* SIGHUP has arrived, at any time after the call of jvm_run. Called on a thread that may not use Java; must
    * return soon. NULL: SIGHUP stops the JVM like SIGTERM. */
   void (*hangup)(void *context);

@@ -322,46 +322,40 @@ static void die_while_created(void)
 }
 
 /* Inside JNI_CreateJavaVM the JVM may end the process: through its abort hook and _exit (too little memory,
- * an agent that does not load), or through exit. */
+ * an agent that does not load), or through exit(3): jvm_create_pass_on_words. */
 static void JNICALL on_abort(void)
 {
   if (atomic_load(&hearing.collecting))
     die_while_created();
 }
 
-static void on_exit_of_process(int status, void *unused)
+bool jvm_create_pass_on_words(void)
 {
-  (void)unused;
   if (!atomic_load(&hearing.collecting))
-    return;
-  if (status == 0)
-    end_hearing(true); /* an option asked for help, and the JVM has printed it */
-  else
-    die_while_created();
+    return false;
+  end_hearing(true);
+  return true;
 }
 
-void jvm_create_pass_on_words(void)
-{
-  if (atomic_load(&hearing.collecting))
-    end_hearing(true);
-}
-
-enum jp_status jvm_create(const struct jvm_launch *launch, void(JNICALL *exits)(jint status),
-                          void (*died)(const struct jp_error *error), JavaVM **vm, JNIEnv **env,
-                          struct jp_error *error)
+enum jp_status jvm_create(const struct jvm_launch *launch, const struct jvm_create_ends *ends, JavaVM **vm,
+                          JNIEnv **env, struct jp_error *error)
 {
   struct options options = {0};
   create_function create = open_library(launch->home, error);
   if (create == NULL)
     return JP_IO;
-  enum jp_status status = make_options(launch, exits, &options, error);
+  enum jp_status status = make_options(launch, ends->exits, &options, error);
   if (status != JP_OK)
     goto out;
 
   JavaVMInitArgs args = {.version = JNI_VERSION_10, .nOptions = (jint)options.count, .options = options.rows};
   buffer_init(&hearing.words);
-  hearing.on_death = died;
-  on_exit(on_exit_of_process, NULL);
+  hearing.on_death = ends->died;
+  /* After the library was opened, so that its own handlers run later. */
+  if (atexit(ends->exits_natively) != 0) {
+    status = jp_fail_memory(error, NULL);
+    goto out;
+  }
   atomic_store(&hearing.collecting, true);
   jint code = create(vm, (void **)env, &args);
   if (code == JNI_OK)

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 /* Process-wide, because the JVM's exit hook has no context argument. */
@@ -30,6 +31,8 @@ static struct {
 
   atomic_bool is_failing;  /* the start has failed; the JVM is being stopped */
   atomic_bool has_drained; /* the shutdown hook has begun */
+
+  pid_t pid;
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -69,19 +72,44 @@ static void JNICALL on_exit_of_jvm(jint status)
     finish_run(1, false);
     park_thread();
   }
-  jvm_create_pass_on_words();
+  (void)jvm_create_pass_on_words();
   if (!atomic_load(&run.has_drained))
     log_info("the peer ends at once: Runtime.halt(%d) was called", (int)status);
-  run.hooks->exiting(run.hooks->context, status);
+  run.hooks->exiting(run.hooks->context, &(int){status});
   _exit(status);
 }
 
-/* The JVM called exit while it was being created; this runs among exit's handlers. */
+/* The JVM aborted while it was being created. */
 static void on_death_of_jvm(const struct jp_error *error)
 {
+  const int status = 1;
   run.hooks->died(run.hooks->context, error);
-  run.hooks->exiting(run.hooks->context, 1);
-  _exit(1);
+  run.hooks->exiting(run.hooks->context, &status);
+  _exit(status);
+}
+
+/* A handler of exit(3), which the JVM calls only while it is being created (an option that asks for help); otherwise
+ * the caller is native code, for example an agent. ISO C gives a handler no status, so exit goes on after this one, with
+ * the caller's status. If jvm_run has returned, its caller may have freed what the hooks use; the lock keeps it from
+ * returning now. */
+static void on_exit_by_native_code(void)
+{
+  if (getpid() != run.pid)
+    return; /* a child process that native code has forked */
+  pthread_mutex_lock(&run.lock);
+  if (run.is_over) {
+    pthread_mutex_unlock(&run.lock);
+    return;
+  }
+  if (jvm_create_pass_on_words()) {
+    struct jp_error error;
+    (void)jp_fail(&error, JP_INTERNAL,
+                  "the JVM or an agent called exit(3) before the JVM was up: see its output above");
+    run.hooks->died(run.hooks->context, &error);
+  } else {
+    log_info("the peer ends at once: native code called exit(3)");
+  }
+  run.hooks->exiting(run.hooks->context, NULL);
 }
 
 /* Runs on the thread of the shutdown hook. HotSpot ends a process only after 300 ms, or once no thread that
@@ -110,7 +138,7 @@ static void exit_after_signal(int status)
 {
   pthread_mutex_lock(&run.lock);
   if (!run.is_over)
-    run.hooks->exiting(run.hooks->context, status);
+    run.hooks->exiting(run.hooks->context, &status);
   _exit(status);
 }
 
@@ -137,8 +165,9 @@ static void exit_on_signal(void *argument, struct jvm_thread *thread)
   if (throwable_take(thread, &error))
     log_error("System.exit: %s", error.text);
   drain_peer(NULL, thread);
-  run.hooks->exiting(run.hooks->context, 0);
-  _exit(0);
+  const int status = 0;
+  run.hooks->exiting(run.hooks->context, &status);
+  _exit(status);
 }
 
 /* Ends a running JVM, so that its threads stop and its files are removed, and lets jvm_run return 1. */
@@ -325,12 +354,13 @@ static void *run_main_thread(void *unused)
   struct jvm_main found = {0};
   jobjectArray args = NULL;
 
+  const struct jvm_create_ends ends = {on_exit_of_jvm, on_death_of_jvm, on_exit_by_native_code};
   struct jvm_stopping_config stopping = {-1, run.launch->grace_ms, call_hangup, exit_after_signal};
   enum jp_status status = jvm_signals_catch(run.hooks->hangup != NULL, &stopping.descriptor, &error);
   if (status == JP_OK)
     status = jvm_stopping_start(&stopping, &error);
   if (status == JP_OK)
-    status = jvm_create(run.launch, on_exit_of_jvm, on_death_of_jvm, &run.jvm.vm, &env, &error);
+    status = jvm_create(run.launch, &ends, &run.jvm.vm, &env, &error);
   if (status != JP_OK) {
     jvm_signals_restore();
     run.error = error;
@@ -350,6 +380,7 @@ int jvm_run(const struct jvm_launch *launch, const struct jvm_hooks *hooks, stru
 {
   run.launch = launch;
   run.hooks = hooks;
+  run.pid = getpid();
   pthread_t thread;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

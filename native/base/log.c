@@ -166,7 +166,19 @@ static struct {
   size_t begin;
   size_t end;
   char lines[KEPT_SIZE];
-} kept = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void init_condition(void)
+{
+  clock_init_condition(&kept.changed);
+}
+
+static void lock_kept(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, init_condition);
+  pthread_mutex_lock(&kept.lock);
+}
 
 static bool has_kept(void)
 {
@@ -257,11 +269,8 @@ static void start_thread(void)
 
 void log_finish(int milliseconds)
 {
-  struct timespec end;
-  clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += (end.tv_nsec / 1000000 + milliseconds) / 1000;
-  end.tv_nsec = (end.tv_nsec / 1000000 + milliseconds) % 1000 * 1000000;
-  pthread_mutex_lock(&kept.lock);
+  const struct timespec end = clock_timespec(clock_now_ns() + milliseconds * 1000000LL);
+  lock_kept();
   while ((has_kept() || kept.is_writing) && pthread_cond_timedwait(&kept.changed, &kept.lock, &end) == 0)
     ;
   pthread_mutex_unlock(&kept.lock);
@@ -273,7 +282,7 @@ static void write_line(enum log_level level, const char *text)
 {
   struct line line;
   format_line(&line, level, text);
-  pthread_mutex_lock(&kept.lock);
+  lock_kept();
   if (kept.is_writing || has_kept() || kept.left_out > 0 || !has_room())
     keep_line(&line);
   else

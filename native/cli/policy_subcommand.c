@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { OBJECT_CLASSES_MAX = 32 };
 
@@ -308,14 +306,23 @@ static enum jp_status read_audit_line(struct text line, struct arena *arena,
   return add_used(values, suggestion, error);
 }
 
-/* A device has no end. */
-static enum jp_status check_audit(FILE *file, const char *path, struct jp_error *error)
+enum {
+  AUDIT_LINE_MAX = 1024 * 1024
+}; /* far more than a line of an audit has: each of its texts is bounded */
+
+/* Reads a line, without its end. JP_NOT_FOUND: the file has ended, or cannot be read (ferror). JP_INVALID: the line is too
+ * long. JP_NO_MEMORY. */
+static enum jp_status read_line(FILE *file, struct buffer *line, struct jp_error *error)
 {
-  struct stat facts;
-  const bool is_device =
-      fstat(fileno(file), &facts) == 0 && (S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode));
-  return is_device && !isatty(fileno(file)) ? jp_fail(error, JP_INVALID, "%s is a device, not an audit", path)
-                                            : JP_OK;
+  int byte = EOF;
+  buffer_clear(line);
+  while (line->len <= AUDIT_LINE_MAX && !line->failed && (byte = getc_unlocked(file)) != EOF && byte != '\n')
+    buffer_append_char(line, (char)byte);
+  if (line->failed)
+    return jp_fail_memory(error, NULL);
+  if (line->len > AUDIT_LINE_MAX)
+    return jp_fail(error, JP_INVALID, "the line has more than %d bytes: no line of an audit", AUDIT_LINE_MAX);
+  return byte == EOF && line->len == 0 ? JP_NOT_FOUND : JP_OK;
 }
 
 /* A line may be cut, because the machine was switched off or the file is copied while it is written. A file without a whole
@@ -324,9 +331,7 @@ static enum jp_status read_audit(const char *path, struct policy_suggestion *sug
                                  struct jp_error *error)
 {
   FILE *file = fopen(path, "re");
-  char *line = NULL;
-  size_t size = 0;
-  ssize_t length;
+  struct buffer line;
   enum jp_status status = JP_OK;
   enum audit_line_state state;
   size_t whole_lines = 0;
@@ -335,16 +340,18 @@ static enum jp_status read_audit(const char *path, struct policy_suggestion *sug
   if (file == NULL)
     return jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
   arena_init(&arena);
-  status = check_audit(file, path, error);
+  buffer_init(&line);
   errno = 0;
-  for (int number = 1; status == JP_OK && (length = getline(&line, &size, file)) > 0; number++) {
-    const bool is_whole = line[length - 1] == '\n';
+  for (int number = 1; status == JP_OK; number++) {
     arena_reset(&arena);
-    status =
-        read_audit_line((struct text){line, (size_t)length - is_whole}, &arena, suggestion, &state, error);
+    state = LINE_WHOLE;
+    status = read_line(file, &line, error);
+    if (status == JP_OK)
+      status =
+          read_audit_line(line.len == 0 ? TEXT("") : buffer_text(&line), &arena, suggestion, &state, error);
     if (status == JP_INVALID)
       jp_error_prefix(error, "%s:%d", path, number);
-    whole_lines += state == LINE_WHOLE;
+    whole_lines += status == JP_OK;
     if (state == LINE_WHOLE)
       continue;
     status = JP_OK;
@@ -352,13 +359,13 @@ static enum jp_status read_audit(const char *path, struct policy_suggestion *sug
     if (broken.status == JP_OK)
       broken = *error;
   }
+  if (status == JP_NOT_FOUND)
+    status = ferror(file) ? jp_fail(error, JP_IO, "%s: %s", path, strerror(errno)) : JP_OK;
   if (status == JP_OK && whole_lines == 0 && broken.status != JP_OK) {
     *error = broken;
     status = JP_INVALID;
   }
-  if (status == JP_OK && ferror(file))
-    status = jp_fail(error, JP_IO, "%s: %s", path, strerror(errno));
-  free(line);
+  buffer_fini(&line);
   fclose(file);
   arena_fini(&arena);
   return status;

@@ -2,6 +2,7 @@
 #include "audit/audit.h"
 #include "base/curve_keys.h"
 #include "base/log.h"
+#include "base/process_memory.h"
 #include "base/runtime_folder.h"
 #include "classfile/catalog.h"
 #include "classfile/class_path.h"
@@ -24,7 +25,6 @@
 #include "rpc/peer.h"
 
 #include <limits.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -304,25 +304,29 @@ static void reload_files(void *context)
 
 enum { LOG_FINISH_MS = 500 }; /* for lines that a slow reader of stderr has not read */
 
-static void audit_end(int status)
+static void audit_end(const int *status)
 {
   struct buffer line;
   if (!audit_is_on())
     return;
   audit_line_begin(&line, "ended");
-  audit_line_number(&line, "status", status);
+  if (status != NULL)
+    audit_line_number(&line, "status", *status);
+  else
+    audit_line_text(&line, "by", TEXT("exit(3)"));
   (void)audit_line_end(&line);
   audit_finish();
 }
 
 /* Runtime.halt and a second signal end the process without a drain. */
-static void end_process(void *context, int status)
+static void end_process(void *context, const int *status)
 {
   struct run *run = context;
   ready_withdraw(&run->presence);
   ready_withdraw(&run->ready);
   fflush(stderr);
-  log_debug("the process ends with status %d", status);
+  if (status != NULL)
+    log_debug("the process ends with status %d", *status);
   audit_end(status);
   log_finish(LOG_FINISH_MS);
 }
@@ -408,17 +412,6 @@ static void choose_presence(struct run *run)
   run->presence.is_silent = true;
 }
 
-/* glibc makes up to eight arenas for each core, and each keeps the memory that the largest requests of its
- * threads have needed. One arena for each core is enough, because no more threads run at once. If the user
- * has tuned glibc by its variables, nothing is changed. */
-static void bound_arenas(void)
-{
-  enum { LEAST = 2 };
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  if (getenv("MALLOC_ARENA_MAX") == NULL && getenv("GLIBC_TUNABLES") == NULL)
-    mallopt(M_ARENA_MAX, cores > LEAST ? (int)cores : LEAST);
-}
-
 /* For options that need no peer, java replaces this process. */
 static int become_java(struct run *run, struct jp_error *error)
 {
@@ -465,7 +458,7 @@ static bool is_healthy(const void *server)
 static int run_peer(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
-  bound_arenas();
+  process_memory_bound_arenas();
   if (options->has_uuid)
     run->uuid = options->uuid;
   else

@@ -1,6 +1,8 @@
 /* From the names that a program uses to the full names of classes. */
 #include "command/evaluator_state.h"
 
+#include "base/near_name.h"
+
 /* ---- names of classes ---- */
 
 static const char *const default_packages[] = {
@@ -83,13 +85,13 @@ static bool lists_class(const struct jp_answer *answer, struct text full, struct
 }
 
 /* Asks for names, one list_names for each, in one round trip. */
-static struct jp_chain *ask_names(struct evaluator *ev, const struct text *prefixes, size_t count)
+static struct jp_chain *ask_names(struct evaluator *ev, const struct text *prefixes, size_t count, int max)
 {
   struct jp_client_error error;
   char name[24];
   struct jp_chain *chain = jp_chain_create(ev->config.client);
   for (size_t i = 0; i < count; i++) {
-    struct jp_request request = jp_build_list_names(prefixes[i].data, 200);
+    struct jp_request request = jp_build_list_names(prefixes[i].data, max);
     jp_chain_request(chain, chain_name_step(i, name), &request);
   }
   ev->round_trips++;
@@ -101,7 +103,59 @@ static struct jp_chain *ask_names(struct evaluator *ev, const struct text *prefi
   return NULL;
 }
 
-enum { PREFIXES_MAX = 64 };
+/* Offers the simple names of the answer's classes; *best gets the full name of a class that is nearer than all before. */
+static void offer_classes(const struct jp_answer *answer, struct near_name *search, char *best, size_t size)
+{
+  struct jp_text text = jp_answer_text(answer);
+  struct jp_json list;
+  struct jp_json item;
+  char name[1000];
+  if (text.data == NULL || jp_json_parse(text, 8, &list, NULL) != JP_JSONRPC_OK)
+    return;
+  for (struct jp_json_cursor cursor = jp_json_enter(jp_json_member(list, "classes"));
+       jp_json_next(&cursor, NULL, &item);) {
+    const unsigned before = search->distance;
+    if (jp_json_string(item, name, sizeof name) >= sizeof name)
+      continue;
+    near_name_offer(search, text_of(name + text_find_last(text_of(name), '.') + 1));
+    if (search->distance < before)
+      text_format(best, size, "%s", name);
+  }
+}
+
+enum { PREFIXES_MAX = 64, LISTED_MAX = 200, OFFERED_MAX = 2000 };
+
+/* For the error: finds the class that is nearest to an unknown name, in the imported packages and, if the first half of the
+ * name is right, in all others. False: no answer arrived. */
+static bool find_near_class(struct evaluator *ev, size_t at, struct text simple, char *best, size_t size)
+{
+  struct text prefixes[PREFIXES_MAX];
+  struct near_name search;
+  char step[24];
+  size_t count = 0;
+  for (const struct class_name *package = ev->packages;
+       package != NULL && count < PREFIXES_MAX - DEFAULT_PACKAGES - 1; package = package->next)
+    prefixes[count++] = arena_printf(&ev->names, "%.*s.", TEXT_ARGS(package->full));
+  for (size_t i = 0; i < DEFAULT_PACKAGES; i++)
+    prefixes[count++] = arena_printf(&ev->names, "%s.", default_packages[i]);
+  if (simple.len >= 4 && simple.data[0] >= 'A' && simple.data[0] <= 'Z')
+    prefixes[count++] = arena_printf(&ev->names, "%.*s", (int)(simple.len / 2), simple.data);
+  for (size_t i = 0; i < count; i++) {
+    if (prefixes[i].data == NULL)
+      return evaluator_fail_memory(ev), false;
+  }
+  struct jp_chain *chain = ask_names(ev, prefixes, count, OFFERED_MAX);
+  if (chain == NULL) {
+    ev->failure.at = at;
+    ev->failure.has_place = true;
+    return false;
+  }
+  near_name_init(&search, simple);
+  for (size_t i = 0; i < count; i++)
+    offer_classes(jp_chain_answer(chain, chain_name_step(i, step)), &search, best, size);
+  jp_chain_destroy(chain);
+  return true;
+}
 
 /* Looks a simple name up in the imported packages, in the package without a name, and, for the error, in all others. */
 static struct text look_up_class(struct evaluator *ev, size_t at, struct text simple)
@@ -120,7 +174,7 @@ static struct text look_up_class(struct evaluator *ev, size_t at, struct text si
     if (prefixes[i].data == NULL)
       return evaluator_fail_memory(ev), TEXT_ABSENT;
   }
-  struct jp_chain *chain = ask_names(ev, prefixes, count);
+  struct jp_chain *chain = ask_names(ev, prefixes, count, LISTED_MAX);
   if (chain == NULL) {
     ev->failure.at = at;
     ev->failure.has_place = true;
@@ -133,13 +187,19 @@ static struct text look_up_class(struct evaluator *ev, size_t at, struct text si
       found = prefixes[i];
   }
   jp_chain_destroy(chain);
-  if (found.data == NULL && other[0] != '\0')
+  if (found.data != NULL)
+    return found;
+  if (other[0] != '\0') {
     evaluator_fail(ev, at, "", "%.*s is neither a variable nor an imported class: did you mean %s?",
                    TEXT_ARGS(simple), other);
-  else if (found.data == NULL)
-    evaluator_fail(ev, at, "", "%.*s is neither a variable nor a class that this client may use",
-                   TEXT_ARGS(simple));
-  return found;
+  } else if (find_near_class(ev, at, simple, other, sizeof other)) {
+    struct text variable = evaluator_near_variable(ev, simple);
+    const bool is_near = variable.data != NULL || other[0] != '\0';
+    evaluator_fail(ev, at, "", "%.*s is neither a variable nor a class that this client may use%s%.*s%s",
+                   TEXT_ARGS(simple), is_near ? ": did you mean " : "",
+                   TEXT_ARGS(variable.data != NULL ? variable : text_of(other)), is_near ? "?" : "");
+  }
+  return TEXT_ABSENT;
 }
 
 /* The full name of a class; data NULL: failed. */
@@ -170,7 +230,7 @@ bool evaluator_find_nested(struct evaluator *ev, struct text outer, struct text 
     return evaluator_fail_memory(ev) != NULL;
   struct class_name *known = class_name_find(ev->classes, full);
   if (known == NULL) {
-    struct jp_chain *chain = ask_names(ev, &full, 1);
+    struct jp_chain *chain = ask_names(ev, &full, 1, LISTED_MAX);
     if (chain == NULL)
       return false;
     bool is_there = lists_class(jp_chain_answer(chain, "s0"), full, name, NULL, 0);

@@ -584,6 +584,12 @@ static int print_request(const struct command *command, const struct failure *fa
 
 int command_report(const struct command *command, const struct failure *failure, struct text source)
 {
+  return command_report_at(command, failure, source, NULL);
+}
+
+int command_report_at(const struct command *command, const struct failure *failure, struct text source,
+                      const char *place)
+{
   struct buffer out;
   if (failure->kind == FAILURE_PRINTED)
     return print_request(command, failure);
@@ -594,9 +600,11 @@ int command_report(const struct command *command, const struct failure *failure,
     buffer_append_text(&out, buffer_text(&failure->report));
   if (failure->kind == FAILURE_INTERRUPTED)
     fputc('\n', stderr); /* after the terminal's ^C */
-  if (failure->kind == FAILURE_PROGRAM || failure->kind == FAILURE_CONNECTION ||
-      failure->kind == FAILURE_TIMEOUT || failure->kind == FAILURE_DENIED ||
-      failure->kind == FAILURE_INTERRUPTED)
+  if (place != NULL)
+    fprintf(stderr, "%s: ", place);
+  else if (failure->kind == FAILURE_PROGRAM || failure->kind == FAILURE_CONNECTION ||
+           failure->kind == FAILURE_TIMEOUT || failure->kind == FAILURE_DENIED ||
+           failure->kind == FAILURE_INTERRUPTED)
     fprintf(stderr, "jpeer %s: ", command->name);
   fwrite(out.data, 1, out.len, stderr);
   buffer_fini(&out);

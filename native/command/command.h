@@ -145,6 +145,9 @@ int command_check_call(const struct command *command);
 
 /* Prints what failed, and returns the exit status for it. source: what places of the failure are in; data NULL: none. */
 int command_report(const struct command *command, const struct failure *failure, struct text source);
+/* Likewise; place: what the message begins with, instead of the program's name. NULL: none. */
+int command_report_at(const struct command *command, const struct failure *failure, struct text source,
+                      const char *place);
 /* The same for what a function of the client library returned. answer: its answer, or NULL. */
 int command_report_status(const struct command *command, enum jp_client_status status,
                           const struct jp_client_error *error, const struct jp_answer *answer);

@@ -172,6 +172,8 @@ bool scope_define(struct scope *scope, struct text name, struct value *value);
 bool scope_drop(struct scope *scope, struct text name);
 void scope_drop_all(struct scope *scope);
 struct variable *evaluator_find_variable(const struct evaluator *ev, struct text name);
+/* For errors: the variable that is nearest to an unknown name; data NULL: none is near. */
+struct text evaluator_near_variable(const struct evaluator *ev, struct text name);
 
 /* ---- statements.c ---- */
 

@@ -167,6 +167,14 @@ static struct value *resolve_member(struct evaluator *ev, const struct node *nod
   return nested.len > 0 ? make_name(ev, VALUE_CLASS, nested) : read_field(ev, node->at, object, node->name);
 }
 
+static void *fail_variable(struct evaluator *ev, size_t at, const char *words, struct text name)
+{
+  struct text near = evaluator_near_variable(ev, name);
+  return evaluator_fail(ev, at, "", "%s %.*s%s%.*s%s", words, TEXT_ARGS(name),
+                        near.data == NULL ? "" : ": did you mean ",
+                        TEXT_ARGS(near.data == NULL ? TEXT("") : near), near.data == NULL ? "" : "?");
+}
+
 /* As evaluate, but the result may be a CLASS or a PACKAGE. */
 struct value *evaluator_resolve_node(struct evaluator *ev, const struct node *node)
 {
@@ -193,7 +201,7 @@ static struct value *evaluate_name(struct evaluator *ev, const struct node *node
     return owner == NULL ? NULL : read_field(ev, node->at, owner, node->name);
   }
   if (value->kind == VALUE_PACKAGE)
-    return evaluator_fail(ev, node->at, "", "there is no variable %.*s", TEXT_ARGS(value->text));
+    return fail_variable(ev, node->at, "there is no variable", value->text);
   return value;
 }
 
@@ -485,8 +493,7 @@ static struct value *evaluate_call(struct evaluator *ev, const struct node *node
   }
   if (node->first != NULL && object != NULL && object->kind == VALUE_PACKAGE &&
       node->first->kind == NODE_NAME)
-    object = evaluator_fail(ev, node->first->at, "", "there is no variable or class %.*s",
-                            TEXT_ARGS(node->first->name));
+    object = fail_variable(ev, node->first->at, "there is no variable or class", node->first->name);
   if (object != NULL && object->kind == VALUE_CAST && object->items[0]->kind == VALUE_LAMBDA)
     object = make_function(ev, node->at, object);
   if (object != NULL && evaluate_items(ev, node, &values, &count))

@@ -122,10 +122,34 @@ bool value_set_text(struct value *value, struct text text)
   return copy != NULL;
 }
 
+/* "int[]" for "[I", "java.lang.String[]" for "[Ljava.lang.String;": as the source of a program writes it. */
+static char *copy_source_name(struct text type)
+{
+  size_t dimensions = 0;
+  while (dimensions < type.len && type.data[dimensions] == '[')
+    dimensions++;
+  struct text element = text_slice(type, dimensions, type.len);
+  if (dimensions > 0 && text_starts_with(element, TEXT("L")) && text_ends_with(element, TEXT(";")))
+    element = text_slice(element, 1, element.len - 1);
+  else if (dimensions > 0 && element.len == 1)
+    element = primitive_keyword(element.data[0]);
+  else
+    return copy_text(type);
+  char *name = malloc(element.len + 2 * dimensions + 1);
+  if (name == NULL)
+    return NULL;
+  if (element.len > 0)
+    memcpy(name, element.data, element.len);
+  for (size_t i = 0; i < dimensions; i++)
+    memcpy(name + element.len + 2 * i, "[]", 2);
+  name[element.len + 2 * dimensions] = '\0';
+  return name;
+}
+
 bool value_set_type(struct value *value, struct text type)
 {
   free(value->type);
-  value->type = copy_text(type);
+  value->type = copy_source_name(type);
   return value->type != NULL;
 }
 
@@ -300,10 +324,6 @@ static char find_element_type(const struct value *object, bool *is_boxed)
   struct text type = text_of(value_is_array(object) ? object->type : "");
   struct text element = text_slice(type, 0, type.len > 2 ? type.len - 2 : 0);
   *is_boxed = false;
-  if (type.len == 2 && type.data[0] == '[')
-    return type.data[1];
-  if (text_starts_with(type, TEXT("[L")))
-    element = text_slice(type, 2, type.len - 1);
   const struct primitive *primitive = primitive_find_keyword(element);
   if (primitive != NULL)
     return primitive->letter;
@@ -387,7 +407,7 @@ bool value_write_text(const struct value *value, struct buffer *out)
 
 bool value_is_array(const struct value *value)
 {
-  return value->type != NULL && (value->type[0] == '[' || text_ends_with(text_of(value->type), TEXT("[]")));
+  return value->type != NULL && text_ends_with(text_of(value->type), TEXT("[]"));
 }
 
 const char *value_describe(const struct value *value, char out[120])

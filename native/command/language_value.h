@@ -78,6 +78,7 @@ struct value *value_number(struct value_pool *pool, char primitive, double numbe
 struct value *value_text(struct value_pool *pool, struct text text);
 /* Copies the text into a value. False: no memory. */
 bool value_set_text(struct value *value, struct text text);
+/* Likewise; an array's class is kept as a program writes it ("int[]"), whichever form it is given in. */
 bool value_set_type(struct value *value, struct text type);
 /* Appends an item, which it keeps. False: no memory. */
 bool value_append(struct value *value, struct value *item);

@@ -380,6 +380,13 @@ void command_append_plain(const struct value *value, struct buffer *out)
 {
   bool is_map = value->kind == VALUE_MAP;
   bool is_entry = value->kind == VALUE_ENTRY && value->item_count == 2;
+  /* The text of an array: "[I@1b2c3d". */
+  if (value->kind == VALUE_OBJECT && value_is_array(value) && text_starts_with(value->text, TEXT("["))) {
+    const size_t at = text_find_last(value->text, '@');
+    buffer_printf(out, "%s%.*s", value->type, at == SIZE_MAX ? 0 : (int)(value->text.len - at),
+                  value->text.data + at);
+    return;
+  }
   if (value_write_text(value, out))
     return;
   if (value->kind == VALUE_OBJECT) {

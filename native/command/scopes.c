@@ -1,6 +1,8 @@
 /* The variables of programs, calls of lambdas, and turns of loops. */
 #include "command/evaluator_state.h"
 
+#include "base/near_name.h"
+
 struct scope *scope_create(struct scope *parent, bool is_turn)
 {
   struct scope *scope = calloc(1, sizeof *scope);
@@ -60,6 +62,19 @@ struct variable *evaluator_find_variable(const struct evaluator *ev, struct text
       return scope->variables[at];
   }
   return NULL;
+}
+
+struct text evaluator_near_variable(const struct evaluator *ev, struct text name)
+{
+  struct near_name search;
+  near_name_init(&search, name);
+  for (const struct scope *scope = ev->scope; scope != NULL; scope = scope->parent) {
+    for (size_t i = 0; i < scope->count; i++) {
+      if (scope->variables[i]->name[0] != '$') /* the number of a result */
+        near_name_offer(&search, text_of(scope->variables[i]->name));
+    }
+  }
+  return search.best;
 }
 
 static bool add_variable(struct scope *scope, struct text name, uint32_t hash, struct value *value)

@@ -135,14 +135,16 @@ static void report_failure(struct shell *shell, const struct failure *failure)
   } else {
     const bool is_in_script =
         shell->editor == NULL && failure->has_place && failure->kind != FAILURE_INTERRUPTED;
+    char place[PATH_MAX + 64];
     if (is_in_script) {
       size_t line;
       size_t column;
       language_locate(shell->source, failure->at, &line, &column);
-      fprintf(stderr, "%s:%zu:%zu: ", shell->file, line, column);
+      text_format(place, sizeof place, "%s:%zu:%zu", shell->file, line, column);
       language_write_place(&out, shell->source, failure->at);
     }
-    shell->status = command_report(shell->command, failure, has_place ? shell->source : TEXT_ABSENT);
+    shell->status = command_report_at(shell->command, failure, has_place ? shell->source : TEXT_ABSENT,
+                                      is_in_script ? place : NULL);
     if (is_in_script)
       fwrite(out.data, 1, out.len, stderr);
   }

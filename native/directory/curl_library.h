@@ -47,7 +47,11 @@ enum {
   CURL_MESSAGE_DONE = 1,         /* CURLMSG_DONE */
   CURL_WAIT_READABLE = 1,        /* CURL_WAIT_POLLIN */
   CURL_CODE_OK = 0,              /* CURLE_OK */
+  CURL_CODE_NO_HTTP = 1,         /* CURLE_UNSUPPORTED_PROTOCOL: of an answer that is not HTTP */
   CURL_CODE_FAILED = 2,          /* CURLE_FAILED_INIT */
+  CURL_CODE_TLS = 35,            /* CURLE_SSL_CONNECT_ERROR */
+  CURL_CODE_NO_ANSWER = 52,      /* CURLE_GOT_NOTHING */
+  CURL_CODE_RECEIVE = 56,        /* CURLE_RECV_ERROR */
   /* faults of certificates and their files, which no second attempt mends */
   CURL_CODE_OWN_CERTIFICATE = 58,  /* CURLE_SSL_CERTPROBLEM */
   CURL_CODE_PEER_CERTIFICATE = 60, /* CURLE_PEER_FAILED_VERIFICATION */

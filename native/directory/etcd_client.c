@@ -28,6 +28,7 @@ enum {
   ANSWER_DEPTH_MAX = 64,
   PAGE_MAX = 500,        /* keys of one answer */
   PAIRS_MAX = 1000000,   /* of one read */
+  READS_MAX = 5,         /* of all pages, if etcd compacts its history between two of them */
   WATCH_BEGIN_MS = 5000, /* until etcd says that a watch has begun */
   SHOWN_MAX = 200,       /* bytes of an answer that an error shows */
   ENDPOINT_SIZE = HOST_MAX + 32
@@ -477,6 +478,7 @@ enum {
   GRPC_NOT_FOUND = 5,
   GRPC_PERMISSION = 7,
   GRPC_EXHAUSTED = 8,
+  GRPC_OUT_OF_RANGE = 11, /* a revision that etcd has compacted, or has not got yet */
   GRPC_UNAVAILABLE = 14,
   GRPC_UNAUTHENTICATED = 16
 };
@@ -590,6 +592,7 @@ static enum jp_status status_of_code(int64_t code)
 {
   switch (code) {
   case GRPC_NOT_FOUND:
+  case GRPC_OUT_OF_RANGE:
     return JP_NOT_FOUND;
   case GRPC_PERMISSION:
   case GRPC_UNAUTHENTICATED:
@@ -652,8 +655,16 @@ static enum jp_status fail_transfer(const struct etcd_client *client, const stru
     return jp_fail(error, JP_IO, "%s does not answer in time", endpoint);
   bool is_certificate = exchange->code == CURL_CODE_OWN_CERTIFICATE ||
                         exchange->code == CURL_CODE_PEER_CERTIFICATE || exchange->code == CURL_CODE_CA_FILE;
-  return jp_fail(error, is_certificate ? JP_DENIED : JP_IO, "%s: %s", endpoint,
-                 exchange->text[0] != '\0' ? exchange->text : client->curl->easy_strerror(exchange->code));
+  const bool has_tls = text_starts_with(text_of(endpoint), TEXT("https://"));
+  const char *advice = "";
+  if (!has_tls && (exchange->code == CURL_CODE_NO_ANSWER || exchange->code == CURL_CODE_RECEIVE ||
+                   exchange->code == CURL_CODE_NO_HTTP))
+    advice = ": if it speaks TLS, name it by https://HOST:PORT";
+  else if (has_tls && exchange->code == CURL_CODE_TLS)
+    advice = ": if it speaks no TLS, name it by http://HOST:PORT";
+  return jp_fail(error, is_certificate ? JP_DENIED : JP_IO, "%s: %s%s", endpoint,
+                 exchange->text[0] != '\0' ? exchange->text : client->curl->easy_strerror(exchange->code),
+                 advice);
 }
 
 /* ---- authentication ---- */
@@ -897,7 +908,8 @@ enum jp_status etcd_read(struct etcd_client *client, struct text key, enum etcd_
                          struct jp_error *error)
 {
   *pairs = (struct etcd_pairs){0};
-  for (struct text after = TEXT_ABSENT;; after = pairs->items[pairs->count - 1].key) {
+  struct text after = TEXT_ABSENT;
+  for (int begun = 1;;) {
     struct exchange exchange = {.path = "/v3/kv/range", .deadline_ms = deadline_ms};
     struct json_value answer;
     int64_t revision;
@@ -907,6 +919,15 @@ enum jp_status etcd_read(struct etcd_client *client, struct text key, enum etcd_
     write_span(&client->body, key, span, after);
     buffer_printf(&client->body, ",\"limit\":%d,\"revision\":\"%" PRId64 "\"}", PAGE_MAX, pairs->revision);
     enum jp_status status = ask_endpoints(client, &exchange, REPEAT_ALWAYS, arena, &answer, error);
+    if (status == JP_NOT_FOUND && pairs->revision != 0 && begun++ < READS_MAX) {
+      /* The revision of the first page is gone: the next page is the first of a newer one. */
+      *pairs = (struct etcd_pairs){0};
+      after = TEXT_ABSENT;
+      continue;
+    }
+    if (status == JP_NOT_FOUND)
+      return jp_fail(error, JP_IO, "%s has compacted its history during each of %d reads",
+                     etcd_client_endpoint(client), READS_MAX);
     if (status != JP_OK)
       return status;
     if (!read_revision(answer, &revision) || !read_pairs(answer, arena, pairs) ||
@@ -919,6 +940,7 @@ enum jp_status etcd_read(struct etcd_client *client, struct text key, enum etcd_
       pairs->revision = revision;
     if (!find_true(answer, TEXT("more")) || pairs->count == before)
       return JP_OK;
+    after = pairs->items[pairs->count - 1].key;
   }
 }
 

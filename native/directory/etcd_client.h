@@ -83,7 +83,8 @@ enum etcd_span {
   ETCD_PREFIX /* all keys that begin with the text */
 };
 
-/* Reads a key, or all keys with a prefix as they were at one revision. *pairs is overwritten. */
+/* Reads a key, or all keys with a prefix as they were at one revision. *pairs is overwritten. If etcd compacts that
+ * revision between two pages, the read begins anew, a few times; then JP_IO. */
 enum jp_status etcd_read(struct etcd_client *client, struct text key, enum etcd_span span,
                          int64_t deadline_ms, struct arena *arena, struct etcd_pairs *pairs,
                          struct jp_error *error) JP_MUST_CHECK;

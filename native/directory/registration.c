@@ -658,7 +658,6 @@ enum jp_status registration_create(const struct registration_config *config,
                                    struct registration **registration, struct jp_error *error)
 {
   struct registration *made = calloc(1, sizeof *made);
-  pthread_condattr_t attributes;
   *registration = NULL;
   if (made == NULL)
     return jp_fail_memory(error, NULL);
@@ -670,10 +669,7 @@ enum jp_status registration_create(const struct registration_config *config,
   }
   pthread_mutex_init(&made->lock, NULL);
   pthread_mutex_init(&made->thread_lock, NULL);
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&made->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  clock_init_condition(&made->changed);
   *registration = made;
   return JP_OK;
 }

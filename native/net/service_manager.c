@@ -200,11 +200,7 @@ enum jp_status service_manager_watch(bool (*is_healthy)(const void *context), co
 {
   if (manager.state == SERVICE_ABSENT || manager.period_us == 0)
     return JP_OK;
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&manager.end, &attributes);
-  pthread_condattr_destroy(&attributes);
+  clock_init_condition(&manager.end);
   manager.is_healthy = is_healthy;
   manager.context = context;
   manager.watch = WATCHING;

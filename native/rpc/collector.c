@@ -51,21 +51,11 @@ static void set_collector_state(struct rpc_collector *collector, enum collector_
 
 struct rpc_collector *rpc_collector_create(void)
 {
-  pthread_condattr_t attributes;
   struct rpc_collector *made = calloc(1, sizeof *made);
   if (made == NULL)
     return NULL;
-  if (pthread_mutex_init(&made->lock, NULL) != 0 || pthread_condattr_init(&attributes) != 0) {
-    free(made);
-    return NULL;
-  }
-  bool is_good = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-                 pthread_cond_init(&made->changed, &attributes) == 0;
-  pthread_condattr_destroy(&attributes);
-  if (!is_good) {
-    free(made);
-    return NULL;
-  }
+  pthread_mutex_init(&made->lock, NULL);
+  clock_init_condition(&made->changed);
   return made;
 }
 

@@ -51,16 +51,12 @@ static void set_figures_state(struct rpc_jvm_figures *own, enum jvm_figures_stat
 struct rpc_jvm_figures *rpc_jvm_figures_create(void)
 {
   struct rpc_jvm_figures *made = calloc(1, sizeof *made);
-  pthread_condattr_t monotonic;
   if (made == NULL)
     return NULL;
   made->last = (struct jvm_figures){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
   pthread_mutex_init(&made->lock, NULL);
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&made->wanted_more, &monotonic);
-  pthread_cond_init(&made->changed, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  clock_init_condition(&made->wanted_more);
+  clock_init_condition(&made->changed);
   return made;
 }
 

@@ -850,22 +850,6 @@ bool rpc_sessions_stop(struct rpc_sessions *sessions, int64_t wait_ms)
 
 /* ---- all sessions ---- */
 
-static bool init_locks(struct rpc_sessions *sessions)
-{
-  pthread_condattr_t attributes;
-  if (pthread_condattr_init(&attributes) != 0)
-    return false;
-  bool done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-              pthread_cond_init(&sessions->changed, &attributes) == 0;
-  pthread_condattr_destroy(&attributes);
-  if (!done)
-    return false;
-  if (pthread_mutex_init(&sessions->lock, NULL) == 0)
-    return true;
-  pthread_cond_destroy(&sessions->changed);
-  return false;
-}
-
 static void free_tables(struct rpc_sessions *sessions)
 {
   for (size_t i = 0; i < sessions->bucket_count; i++) {
@@ -913,15 +897,13 @@ enum jp_status rpc_sessions_create(const struct rpc_session_limits *limits, stru
   enum jp_status status = keyed_hash_create(&made->epochs);
   if (status == JP_OK)
     status = make_tables(made);
-  if (status == JP_OK && !init_locks(made)) {
-    free_tables(made);
-    status = JP_NO_MEMORY;
-  }
   if (status != JP_OK) {
     keyed_hash_destroy(made->epochs);
     free(made);
     return status;
   }
+  pthread_mutex_init(&made->lock, NULL);
+  clock_init_condition(&made->changed);
   *sessions = made;
   return JP_OK;
 }

@@ -103,5 +103,6 @@ class Application(PeerCase):
             (1, None, "Could not find agent library nope", "-J", "-agentlib:nope", *MAIN),
             (1, None, "java.lang.Error: No; Caused by: java.lang.ClassNotFoundException: No\n",
              "-J", "-Djava.system.class.loader=No", *MAIN),
-            (0, None, "", "-J", "-Xlog:help", *MAIN),
+            (0, None, "the JVM or an agent called exit(3) before the JVM was up", "-J", "-Xlog:help", *MAIN),
+            (1, "", "the JVM or an agent called exit(3) before the JVM was up", "-J", "-agentlib:jdwp=no=no", *MAIN),
             (1, "", "the JVM option \"exit\" does not begin with '-'\n", "-J", "exit", *MAIN)))

@@ -7,11 +7,13 @@ import json
 import os
 import socket
 import stat
+import struct
 import subprocess
 import tempfile
 import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -238,6 +240,24 @@ class Operations(Audited):
                              [f"{CALLING}.here"] * nests + [f"{BLOCKERS}.{method}"])
             self.assertEqual(self.lines()[-1], {**self.lines()[-1], "event": "ended", "status": status})
             self.assert_gapless(self.lines())
+
+    def test_exit_by_native_code_leaves_the_last_lines(self):
+        """A debugger asks JDWP's agent to end the process: the agent calls exit(3)."""
+        def shake_hands():
+            connection = debugger.accept()[0]
+            connection.sendall(b"JDWP-Handshake")
+            self.assertEqual(connection.recv(14, socket.MSG_WAITALL), b"JDWP-Handshake")
+            return connection
+        with socket.create_server(("127.0.0.1", 0)) as debugger, ThreadPoolExecutor(1) as pool:
+            attached = pool.submit(shake_hands)
+            peer = self.audited(f"-J-agentlib:jdwp=transport=dt_socket,server=n,suspend=n,address=127.0.0.1:{debugger.getsockname()[1]}")
+        with attached.result() as connection:
+            connection.sendall(struct.pack(">IIBBBI", 15, 1, 0, 1, 10, 7))  # VirtualMachine.Exit
+            self.assertEqual(peer.wait(), 7)
+        self.assertEqual(peer.stderr().count("info  the peer ends at once: native code called exit(3)\n"), 1, peer.stderr())
+        self.assertEqual(self.lines()[-1], {**self.lines()[-1], "event": "ended", "by": "exit(3)"})
+        self.assertNotIn("status", self.lines()[-1])
+        self.assert_gapless(self.lines())
 
     def test_calls_that_are_ended(self):
         self.audited("--rpc-threads", "3", "--rpc-threads-max", "3", "--busy-timeout", "100ms")
@@ -758,8 +778,12 @@ class Learning(Audited):
                                   check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot be written: No space left on device", done.stderr)
-        done = run_to_end("policy", "suggest", "/dev/zero")
-        self.assertEqual((done.returncode, "/dev/zero is a device" in done.stderr), (1, True), done.stderr)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.truncate(1 << 40)  # a hole: a line without an end
+        for path, number in ((self.path, 2), ("/dev/zero", 1)):
+            done = run_to_end("policy", "suggest", path)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"{path}:{number}: the line has more than 1048576 bytes: no line of an audit", done.stderr)
         self.assertEqual(run_to_end("policy", "suggest").returncode, 2)
         self.assertEqual(run_to_end("policy", "suggest", self.folder / "no").returncode, 1)
 

@@ -89,8 +89,9 @@ class Expressions(CommandCase):
                 ("Arrays.asList(\"b\", \"a\").stream().sorted(String::compareTo).collect(Collectors.toList())",
                  "$1 java.util.ArrayList (2) [a, b]"),
                 ("m = {a: 1}; m[\"b\"] = [2, 3]; m", "$1 java.util.LinkedHashMap (2) {a=1, b=[2, 3]}"),
-                ("a = new int[] {5}; a[0] = 7; a", "$1 [I (1) [7]"),
-                ("a = new int[] {1, 2, 3}; a[1:]", "$1 [I (2) [2, 3]"),
+                ("a = new int[] {5}; a[0] = 7; a", "$1 int[] (1) [7]"),
+                ("a = new int[] {1, 2, 3}; a[1:]", "$1 int[] (2) [2, 3]"),
+                ("new String[2]", "$1 java.lang.String[] (2) [null, null]"),
                 ("n = 0; f = () -> { n = n + 1; n }; xs = [1, 2, 3, 4]; ys = xs[f():f() + 1]; ys + \" \" + n", "[2, 3] 2"),
                 ("xs = [1, 2, 3]; xs[1:]", "$1 java.util.ArrayList$SubList (2) [2, 3]"),
                 ("\"hello\"[1:] + \"hello\"[:2]", "ellohe"),
@@ -291,6 +292,10 @@ class Output(CommandCase):
                 ("a.b.C.d().e()", "java.lang.ClassNotFoundException: a.b.C"),
                 ("TimeUnit.SECONDS", "did you mean java.util.concurrent.TimeUnit?"),
                 ("nothing.at()", "there is no variable or class nothing"),
+                ("Strin.valueOf(1)", "a class that this client may use: did you mean java.lang.String?\n"),
+                ("new TimeUnti()", "did you mean java.util.concurrent.TimeUnit?\n"),
+                ("list = [1]; lisst.size()", "there is no variable or class lisst: did you mean list?\n"),
+                ("list = [1]; $12 = 3; $13", "there is no variable $13\n"),
         ):
             with self.subTest(expression):
                 self.assert_fails_with(1, text, "call", expression)
@@ -337,6 +342,8 @@ class Output(CommandCase):
         self.assert_fails_with(3, "{class: \"java.lang.System\", method: \"exit\", action: ALLOW}", "call", "System.exit(1)",
                                peer=peer)
         self.assert_fails_with(3, "method: \"<init>\", action: ALLOW}", "call", "new ArrayList()", peer=peer)
+        errors = self.command("shell", "-e", "System.exit(1)", peer=peer).stderr
+        self.assertTrue(errors.startswith("-e:1:8: RPC access denied: java.lang.System.exit via "), errors)
 
     def test_read_only_runs_what_the_operator_has_named(self):
         peer = self.start("--rpc-idempotent", "java.lang.Math.max,java.util.List.size,java.util.Collection.iterator,"

@@ -229,8 +229,8 @@ class HostileTest(unittest.TestCase):
                 (send(whole("404 page not found", "404 Not Found")), "its JSON gateway is off"),
                 (send(whole("", "302 Found", "Location: http://127.0.0.1:1/")), "redirect (302), which is not followed"),
                 (send(whole('{"code":13}', "500 Internal Server Error")), "refuses: it does not say why"),
-                (send(b"\x16\x03\x01\x00\x00garbage\r\n\r\n"), ""),
-                (close(b""), ""),
+                (send(b"\x15\x03\x01\x00\x02garbage\r\n\r\n"), "if it speaks TLS, name it by https://"),
+                (close(b""), "if it speaks TLS, name it by https://"),
                 (close(whole('{"ID":"1","TTL":"5"}')[:-5]), ""),
                 (close(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{"), "")):
             with self.subTest(text):
@@ -406,6 +406,30 @@ class DirectoryTest(unittest.TestCase):
             self.assertEqual(program.begin(), [f"listed {UUID}"])
             self.assertEqual((lost, self.names()), (["/v3/kv/txn"], {"settled": UUID}))
 
+    def test_a_list_of_several_pages_begins_anew_if_the_first_ones_revision_is_compacted(self):
+        pages = []
+
+        def compact(connection, path, data):
+            pages.append(path)
+            answer = ask_etcd(self.etcd, data)
+            if len(pages) % 2 == 1 and len(pages) < self.last:
+                self.etcd.put("/pal/other", "x")
+                revision = json.loads(self.etcd.ctl("get", "x", "-w", "json").stdout)["header"]["revision"]
+                self.etcd.ctl("compaction", str(revision))
+            connection.sendall(answer)
+            return "close"
+
+        uuids = [f"{number:08x}{UUID[8:]}" for number in range(600)]
+        for at in range(0, 600, 100):  # etcd takes at most 128 operations in a transaction
+            puts = "".join(f"put /pal/peers/{each}/state {{}}\n" for each in uuids[at:at + 100])
+            self.etcd.ctl("txn", text=f"\n{puts}\n\n")
+        for self.last, status, count in ((4, 0, 600), (99, 4, 0)):
+            pages.clear()
+            with self.subTest(status), Server(compact) as proxy:
+                done = run_to_end("peers", "-d", proxy.endpoints, "--json", env=environment(leaks=True))
+                self.assertEqual((done.returncode, done.stdout.count('"uuid"')), (status, count), done.stderr)
+                self.assertEqual("has compacted its history during each of 5 reads" in done.stderr, status != 0, done.stderr)
+
     def test_answers_with_changed_bytes_do_no_harm(self):
         chance = random.Random(7)
 
@@ -560,6 +584,9 @@ class SecureTest(unittest.TestCase):
             wrong.write_text("root:wrong\n")
             wrong.chmod(0o600)
             ca = etcd.authority.certificate
+            plain = etcd.endpoints.replace("https://", "http://")
+            with Registrations(plain, timeout=2000) as program:
+                self.assertIn("if it speaks TLS, name it by https://HOST:PORT", program.begin()[0])
             for options, text in (({"ca": ca}, "etcd asks for a user and a password"),
                                   ({"ca": ca, "user": wrong}, "invalid user ID or password"),
                                   ({"user": user}, "certificate"), ({"ca": "/no/file", "user": user}, "/no/file")):

@@ -29,41 +29,19 @@ PROGRAM = BUILD / "tests/integration/directory/directory_calls"
 OK, CLOSED = 0, 3  # enum jp_client_status
 
 
-@unittest.skipUnless(directory.installed(), directory.WHY_NOT)
-class DirectoryCase(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.etcd = cls.enterClassContext(directory.Etcd())
-
-    def setUp(self):
-        self.etcd.ctl("del", "--prefix", "/pal")
-
+class ClientsCase(directory.DirectoryCase):
     def peer(self, *options):
         return self.enterContext(Peer("-d", self.etcd.endpoints, *options))
-
-    def url(self, target):
-        return f"dir://{self.etcd.endpoints}/{target}"
-
-    def put(self, url, name=None, service=None):
-        """Writes the entries of a peer. Returns its UUID."""
-        number = str(uuid.uuid4())
-        self.etcd.put(f"/pal/peers/{number}/state", json.dumps({"jsonRpc": url}))
-        if name is not None:
-            self.etcd.put(f"/pal/peers/{number}/info", json.dumps({"uuid": number, "name": name, "ctimeMillis": 1}))
-            self.etcd.put(f"/pal/peers/by-name/{name}", number)
-        if service is not None:
-            self.etcd.put(f"/pal/services/{service}/{number}", json.dumps({"uuid": number, "jsonRpc": url}))
-        return number
 
     def command(self, *words, **variables):
         return run_to_end(*words, env=environment(leaks=True, **variables))
 
 
-class Commands(DirectoryCase):
+class Commands(ClientsCase):
     def test_peers_are_listed(self):
         self.assertEqual(self.command("peers", "-d", self.etcd.endpoints).stdout, "")
         peer = self.peer("--name", "calc", "--service", "math")
-        other = self.put("ws://127.0.0.1:1")
+        other = self.etcd.put_peer("ws://127.0.0.1:1")
         done = self.command("peers", JPEER_DIRECTORY=self.etcd.endpoints)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         head, first, second = done.stdout.splitlines()
@@ -170,8 +148,8 @@ class Commands(DirectoryCase):
         self.assertEqual(process.wait(START_SECONDS), 0)
 
     def test_a_terminal_gets_no_control_characters(self):
-        self.put("ws://127.0.0.1:1", "a\u202eb")
-        number = self.put("ws://127.0.0.1:1")
+        self.etcd.put_peer("ws://127.0.0.1:1", "a\u202eb")
+        number = self.etcd.put_peer("ws://127.0.0.1:1")
         self.etcd.put(f"/pal/peers/{number}/state", "\x1b[2J")
         self.etcd.put(f"/pal/peers/by-name/\x1b[2J", number)
         self.etcd.put(f"/pal/peers/{number}/info", json.dumps({"uuid": number, "name": "\x1b[2J"}))
@@ -230,7 +208,7 @@ class SilentServer:
         self.listener.close()
 
 
-class Programs(DirectoryCase):
+class Programs(ClientsCase):
     def run_program(self, *words, **arguments):
         process = subprocess.Popen([PROGRAM, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    env=environment(leaks=True), **arguments)
@@ -267,7 +245,7 @@ class Programs(DirectoryCase):
 
     def test_a_call_that_was_not_sent_goes_to_another_peer(self):
         silent = self.enterContext(contextlib.closing(SilentServer()))
-        self.put(silent.url, service="math")
+        self.etcd.put_peer(silent.url, service="math")
         process = self.run_program("blocked", self.url("service/math"), 15_000_000)
         with kill_after(process):
             self.assertEqual(process.stdout.readline(), "open\n")
@@ -287,11 +265,11 @@ class Programs(DirectoryCase):
         process = self.run_program("watch", self.etcd.endpoints, 3)
         with kill_after(process):
             self.assertEqual(process.stdout.readline(), "\n")
-            first = self.put("ws://127.0.0.1:1")
+            first = self.etcd.put_peer("ws://127.0.0.1:1")
             self.assertEqual(process.stdout.readline(), f"- {first} ws://127.0.0.1:1\n")
             self.etcd.put(f"/pal/peers/{first}/state", json.dumps({"jsonRpc": "ws://127.0.0.1:1", "mtimeMillis": 2}))
             self.etcd.put("/pal/peers/by-name/other", first)  # neither changes what is listed
-            second = self.put("wss://127.0.0.1:2")
+            second = self.etcd.put_peer("wss://127.0.0.1:2")
             both = sorted([f"- {first} ws://127.0.0.1:1", f"- {second} wss://127.0.0.1:2"])
             self.assertEqual(process.stdout.readline().rstrip("\n").split("|"), both)
         self.assertEqual(process.wait(START_SECONDS), 0)

@@ -12,6 +12,8 @@ import socket
 import subprocess
 import tempfile
 import time
+import unittest
+import uuid
 from pathlib import Path
 
 from support import certificates
@@ -132,12 +134,12 @@ class Etcd:
                 raise AssertionError(f"etcd is not healthy within {START_SECONDS} s: {done.stderr}\n{logs}")
             time.sleep(0.05)
 
-    def ctl(self, *words, check=True):
-        """Runs etcdctl."""
+    def ctl(self, *words, check=True, text=None):
+        """Runs etcdctl, with that text as its input."""
         user = ["--user", self.user] if self.user else []
         return subprocess.run(["etcdctl", "--endpoints", ",".join(self.urls), *self.etcdctl_tls, *user, *words],
                               env={**os.environ, "ETCDCTL_API": "3"}, capture_output=True, text=True, check=check,
-                              timeout=START_SECONDS)
+                              input=text, timeout=START_SECONDS)
 
     def read(self, prefix="/pal"):
         """All keys with the prefix and their values, as `etcdctl get --prefix` reads them."""
@@ -147,6 +149,17 @@ class Etcd:
 
     def put(self, key, value):
         self.ctl("put", "--", key, value)
+
+    def put_peer(self, url, name=None, service=None):
+        """Writes the entries of a peer, as anybody may who can reach the directory. Returns its UUID."""
+        number = str(uuid.uuid4())
+        self.put(f"/pal/peers/{number}/state", json.dumps({"jsonRpc": url}))
+        if name is not None:
+            self.put(f"/pal/peers/{number}/info", json.dumps({"uuid": number, "name": name, "ctimeMillis": 1}))
+            self.put(f"/pal/peers/by-name/{name}", number)
+        if service is not None:
+            self.put(f"/pal/services/{service}/{number}", json.dumps({"uuid": number, "jsonRpc": url}))
+        return number
 
     def enable_users(self, user="root", password="secret:with colon"):
         """From now on a user is asked for. Returns the text of a user file."""
@@ -163,3 +176,18 @@ class Etcd:
             if each["Status"]["header"]["member_id"] == each["Status"]["leader"]:
                 return self.members[self.urls.index(each["Endpoint"])]
         raise AssertionError(f"no leader: {status}")
+
+
+@unittest.skipUnless(installed(), WHY_NOT)
+class DirectoryCase(unittest.TestCase):
+    """An etcd for all tests of the class, without entries when a test begins."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.etcd = cls.enterClassContext(Etcd())
+
+    def setUp(self):
+        self.etcd.ctl("del", "--prefix", "/pal")
+
+    def url(self, target):
+        return f"dir://{self.etcd.endpoints}/{target}"

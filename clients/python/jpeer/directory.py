@@ -50,7 +50,7 @@ def wait_for(
     cert_file: Path | None = None, key_file: Path | None = None, user_file: Path | None = None,
 ) -> Peer:  # fmt: skip
     """Waits until the directory has a peer with that name or UUID, and returns it. TimeoutError: there was none within
-    `timeout` seconds; None: no limit. The other parameters are those of `peers`."""
+    `timeout` seconds; None: no limit. ValueError: no peer can have such a name. The other parameters are those of `peers`."""
     settings = settings_of(namespace=namespace, ca_file=ca_file, cert_file=cert_file, key_file=key_file, user_file=user_file)
     return _peer(*_native.await_peer(directory, settings, name, timeout))
 

@@ -1,11 +1,9 @@
 /* Columns for the Arrow C data interface, and columns from it (https://arrow.apache.org/docs/format/
  * CDataInterface.html). The columns of jpeer have Arrow's layout, so that a Table is exported without a copy; a
  * column of another library is copied, because it may have other widths, an offset or a dictionary. */
+#include "base/process_memory.h"
 #include "py_native.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,12 +364,10 @@ PyObject *arrow_return_free_memory(PyObject *module, PyObject *unused)
 {
   (void)module;
   (void)unused;
-#ifdef __GLIBC__
   /* The buffers of a page's columns lie side by side, so that those of one column leave holes, which glibc keeps. */
   Py_BEGIN_ALLOW_THREADS;
-  malloc_trim(0);
+  process_memory_return();
   Py_END_ALLOW_THREADS;
-#endif
   Py_RETURN_NONE;
 }
 

@@ -1,4 +1,5 @@
 /* Directories of peers: which peers there are, and the wait for one. Without a connection to a peer. */
+#include "directory/entries.h"
 #include "py_native.h"
 
 #include <limits.h>
@@ -35,6 +36,15 @@ bool directory_read_settings(PyObject *settings, PyObject *texts, struct jp_dire
                "a directory has the settings namespace, ca_file, cert_file, key_file and user_file, not %R",
                settings);
   return false;
+}
+
+/* Keeps the texts of the settings in a list, which lives until the question is answered. NULL: an exception. */
+static PyObject *keep_settings(PyObject *settings, struct jp_directory_config *config)
+{
+  PyObject *texts = PyList_New(0);
+  if (texts != NULL && !directory_read_settings(settings, texts, config))
+    Py_CLEAR(texts);
+  return texts;
 }
 
 static PyObject *none_or_text(const char *text)
@@ -81,22 +91,22 @@ PyObject *directory_peers(PyObject *module, PyObject *args)
     return NULL;
   config.endpoints = endpoints;
   config.timeout_ms += config.timeout_ms == 0; /* 0 would be the default */
-  PyObject *texts = PyList_New(0);
+  PyObject *texts = keep_settings(settings, &config);
+  if (texts == NULL)
+    return NULL;
   struct jp_directory_peers *peers = NULL;
   PyObject *result = NULL;
-  if (texts != NULL && directory_read_settings(settings, texts, &config)) {
-    struct jp_client_error error;
-    enum jp_client_status status;
-    Py_BEGIN_ALLOW_THREADS;
-    status = jp_directory_list(&config, &peers, &error);
-    Py_END_ALLOW_THREADS;
-    if (status == JP_CLIENT_OK)
-      result = Py_BuildValue("(NN)", make_list(peers), none_or_text(jp_directory_peers_fault(peers)));
-    else
-      raise_lost(status, &error);
-  }
+  struct jp_client_error error;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = jp_directory_list(&config, &peers, &error);
+  Py_END_ALLOW_THREADS;
+  if (status == JP_CLIENT_OK)
+    result = Py_BuildValue("(NN)", make_list(peers), none_or_text(jp_directory_peers_fault(peers)));
+  else
+    raise_lost(status, &error);
   jp_directory_peers_free(peers);
-  Py_XDECREF(texts);
+  Py_DECREF(texts);
   return result;
 }
 
@@ -167,6 +177,9 @@ PyObject *directory_await_peer(PyObject *module, PyObject *args)
   int timeout_ms = JP_FOREVER;
   if (!PyArg_ParseTuple(args, "sOsO|O:await_peer", &endpoints, &settings, &wanted, &timeout, &check))
     return NULL;
+  struct jp_error why;
+  if (directory_name_check(text_of(wanted), &why) != JP_OK)
+    return PyErr_Format(PyExc_ValueError, "wait_for %s", why.text);
   double seconds = timeout == Py_None ? 0 : PyFloat_AsDouble(timeout);
   if (PyErr_Occurred() || (timeout != Py_None && !connection_read_seconds(seconds, &timeout_ms)))
     return NULL;
@@ -174,24 +187,23 @@ PyObject *directory_await_peer(PyObject *module, PyObject *args)
                                        .endpoints = endpoints,
                                        .interrupted = is_interrupted,
                                        .interrupted_context = check};
-  PyObject *texts = PyList_New(0);
+  PyObject *texts = keep_settings(settings, &config);
+  if (texts == NULL)
+    return NULL;
   struct jp_directory_peers *peers = NULL;
   PyObject *result = NULL;
-  if (texts != NULL && directory_read_settings(settings, texts, &config)) {
-    struct jp_client_error error;
-    enum jp_client_status status;
-    Py_BEGIN_ALLOW_THREADS;
-    status = await_peer(&config, wanted, timeout_ms, &peers, &error);
-    Py_END_ALLOW_THREADS;
-    if (status == JP_CLIENT_OK)
-      result = make_peer(find_peer(peers, wanted));
-    else if (status == JP_CLIENT_TIMEOUT)
-      PyErr_Format(PyExc_TimeoutError, "no peer of the directory has the name or UUID %.300s in time",
-                   wanted);
-    else
-      raise_lost(status, &error);
-  }
+  struct jp_client_error error;
+  enum jp_client_status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = await_peer(&config, wanted, timeout_ms, &peers, &error);
+  Py_END_ALLOW_THREADS;
+  if (status == JP_CLIENT_OK)
+    result = make_peer(find_peer(peers, wanted));
+  else if (status == JP_CLIENT_TIMEOUT)
+    PyErr_Format(PyExc_TimeoutError, "no peer of the directory has the name or UUID %.300s in time", wanted);
+  else
+    raise_lost(status, &error);
   jp_directory_peers_free(peers);
-  Py_XDECREF(texts);
+  Py_DECREF(texts);
   return result;
 }

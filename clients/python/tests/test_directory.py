@@ -79,32 +79,9 @@ class Peer:
         self.close()
 
 
-def put_peer(etcd, url, name=None, service=None):
-    """Writes the entries of a peer, as anybody may who can reach the directory. Returns its UUID."""
-    number = str(uuid.uuid4())
-    etcd.put(f"/pal/peers/{number}/info", json.dumps({"uuid": number, "name": name, "ctimeMillis": 1}))
-    etcd.put(f"/pal/peers/{number}/state", json.dumps({"jsonRpc": url}))
-    if name is not None:
-        etcd.put(f"/pal/peers/by-name/{name}", number)
-    if service is not None:
-        etcd.put(f"/pal/services/{service}/{number}", json.dumps({"uuid": number, "jsonRpc": url}))
-    return number
-
-
-@unittest.skipUnless(directory.installed(), directory.WHY_NOT)
-class DirectoryCase(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.etcd = cls.enterClassContext(directory.Etcd())
-
-    def setUp(self):
-        self.etcd.ctl("del", "--prefix", "/pal")
-
+class PackageCase(directory.DirectoryCase):
     def peer(self, *options):
         return self.enterContext(Peer(self.etcd, *options))
-
-    def url(self, target):
-        return f"dir://{self.etcd.endpoints}/{target}"
 
     def connect(self, target, **options):
         return self.enterContext(jpeer.connect(self.url(target), **{"timeout": SECONDS, **options}))
@@ -114,7 +91,7 @@ class DirectoryCase(unittest.TestCase):
             self.connect(target, **options)
 
 
-class Names(DirectoryCase):
+class Names(PackageCase):
     def test_a_peer_is_found_by_its_name_and_its_uuid(self):
         peer = self.peer("-n", "calc")
         [found] = jpeer.peers(self.etcd.endpoints)
@@ -131,7 +108,7 @@ class Names(DirectoryCase):
         self.refuse(str(uuid.uuid4()), "no peer of the directory has that UUID")
         self.refuse("service/math", "no peer of the directory has that service")
         name = str(uuid.uuid4())
-        put_peer(self.etcd, found.json_rpc, name)
+        self.etcd.put_peer(found.json_rpc, name)
         self.assertEqual(self.connect(name).java.lang.Math.max(3, 5), 5)
         self.refuse("by-name", "takes a name", ValueError)
         self.refuse("calc", "pin", ValueError, pin=True)
@@ -188,10 +165,16 @@ class Names(DirectoryCase):
         with self.assertRaisesRegex(TimeoutError, "calc"):
             jpeer.wait_for(self.etcd.endpoints, "calc", timeout=0.3)
         self.assertLess(time.monotonic() - started, 5)
-        timer = threading.Timer(0.5, put_peer, [self.etcd, "ws://127.0.0.1:1", "calc"])
+        timer = threading.Timer(0.5, self.etcd.put_peer, ["ws://127.0.0.1:1", "calc"])
         timer.start()
         self.assertEqual(jpeer.wait_for(self.etcd.endpoints, "calc", timeout=SECONDS).name, "calc")
         timer.join()
+
+    def test_a_wait_for_a_name_that_no_peer_can_have_fails_at_once(self):
+        for name in ("", "a/b", "by-name", "x" * 256, "a\n"):
+            for wait in (jpeer.wait_for, lambda *args, **options: asyncio.run(jpeer.aio.wait_for(*args, **options))):
+                with self.subTest(name), self.assertRaisesRegex(ValueError, "^wait_for takes a name "):
+                    wait(self.etcd.endpoints, name, timeout=SECONDS)
 
     def test_a_wait_ends_in_time_while_the_directory_hangs(self):
         [member] = self.etcd.members
@@ -216,7 +199,7 @@ class Names(DirectoryCase):
         self.assertLess(time.monotonic() - started, 5)
 
     def test_fifty_wait_at_once(self):
-        timer = threading.Timer(1, put_peer, [self.etcd, "ws://127.0.0.1:1", "calc"])
+        timer = threading.Timer(1, self.etcd.put_peer, ["ws://127.0.0.1:1", "calc"])
         timer.start()
         found = run_threads(lambda _: jpeer.wait_for(self.etcd.endpoints, "calc", timeout=SECONDS), range(50))
         self.assertEqual({each.json_rpc for each in found}, {"ws://127.0.0.1:1"})
@@ -253,7 +236,7 @@ class Names(DirectoryCase):
         asyncio.run(run())
 
 
-class Services(DirectoryCase):
+class Services(PackageCase):
     def test_connections_are_spread_over_the_peers(self):
         peers = [self.peer("--service", "math") for _ in range(4)]
         connections = [self.connect("service/math") for _ in range(64)]
@@ -313,7 +296,7 @@ class Services(DirectoryCase):
                     accepted.sendall(b"SSH-2.0-\x1b[2Jgarbage\r\n" * 100)
         threading.Thread(target=answer, daemon=True).start()
         for port in (1, silent.getsockname()[1], garbage.getsockname()[1]):
-            put_peer(self.etcd, f"ws://127.0.0.1:{port}", f"peer{port}", "math")
+            self.etcd.put_peer(f"ws://127.0.0.1:{port}", f"peer{port}", "math")
         connections = [self.connect("service/math", connect_timeout=4) for _ in range(8)]
         self.assertEqual({each.java.lang.ProcessHandle.current().pid() for each in connections}, {peer.process.pid})
         self.refuse("peer1", "dir://.*/peer1: ws://127.0.0.1:1: Connection refused")
@@ -370,10 +353,10 @@ class Services(DirectoryCase):
         print(f"{len(answered)} answered, {len(sent)} sent without an answer, {len(unsent)} not sent", file=sys.stderr)
 
 
-class Hostile(DirectoryCase):
+class Hostile(PackageCase):
     def test_entries_that_no_peer_writes(self):
         """Each is left out of the list with a warning, and a connection to it is refused."""
-        good = put_peer(self.etcd, "ws://127.0.0.1:1", "good")
+        good = self.etcd.put_peer("ws://127.0.0.1:1", "good")
         number = str(uuid.uuid4())
         self.etcd.put("/pal/peers/by-name/bad", number)
         for value, words in (
@@ -404,8 +387,8 @@ class Hostile(DirectoryCase):
                 self.refuse("bad", words)
 
     def test_a_name_is_of_the_peer_that_the_directory_names(self):
-        owner = put_peer(self.etcd, "ws://127.0.0.1:1", "calc")
-        other = put_peer(self.etcd, "ws://127.0.0.1:2")
+        owner = self.etcd.put_peer("ws://127.0.0.1:1", "calc")
+        other = self.etcd.put_peer("ws://127.0.0.1:2")
         self.etcd.put(f"/pal/peers/{other}/info", json.dumps({"uuid": other, "name": "calc"}))
         self.assertEqual([(each.uuid, each.name) for each in jpeer.peers(self.etcd.endpoints)], [(owner, "calc"), (other, None)])
         self.assertEqual(jpeer.wait_for(self.etcd.endpoints, "calc").uuid, owner)
@@ -413,11 +396,11 @@ class Hostile(DirectoryCase):
         self.refuse("calc", r"names no UUID for that name, but \"\\x1b\[2Jnobody\"")
 
     def test_a_peer_without_tls_does_not_get_what_needs_tls(self):
-        put_peer(self.etcd, "ws://127.0.0.1:1", "calc")
+        self.etcd.put_peer("ws://127.0.0.1:1", "calc")
         with tempfile.TemporaryDirectory(prefix="jpeer-test-") as folder:
             servers = certificates.Servers(folder)
             self.refuse("calc", "has no TLS", ca_file=servers.certificate)
-        put_peer(self.etcd, "ws://192.0.2.1:1", "far")  # of no network
+        self.etcd.put_peer("ws://192.0.2.1:1", "far")  # of no network
         begun = time.monotonic()
         self.refuse("far", "192.0.2.1:1: .*token", token="jp_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG")
         self.assertLess(time.monotonic() - begun, 5)
@@ -442,7 +425,7 @@ class Hostile(DirectoryCase):
 class Clusters(unittest.TestCase):
     def test_look_ups_go_on_while_the_leader_is_killed(self):
         with directory.Etcd(members=3) as etcd:
-            put_peer(etcd, "ws://127.0.0.1:1", "calc")
+            etcd.put_peer("ws://127.0.0.1:1", "calc")
             done = threading.Event()
 
             def look_up(_):
@@ -470,7 +453,7 @@ class Clusters(unittest.TestCase):
 
     def test_a_wait_goes_on_while_a_member_hangs(self):
         with directory.Etcd(members=3) as etcd:
-            put_peer(etcd, "ws://127.0.0.1:1", "first")
+            etcd.put_peer("ws://127.0.0.1:1", "first")
             leader = etcd.leader()
             leader.hang()
             try:
@@ -486,7 +469,7 @@ class Clusters(unittest.TestCase):
             user = Path(etcd.folder.name, "user")
             user.write_text(etcd.enable_users())
             user.chmod(0o600)
-            put_peer(etcd, "ws://127.0.0.1:1", "calc")
+            etcd.put_peer("ws://127.0.0.1:1", "calc")
             authority = etcd.authority.certificate
             settings = {"ca_file": authority, "user_file": user}
             self.assertEqual([each.name for each in jpeer.peers(etcd.endpoints, **settings)], ["calc"])

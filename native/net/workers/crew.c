@@ -84,18 +84,14 @@ enum jp_status crew_create(const struct crew_config *config, struct crew **crew,
   pthread_mutex_init(&made->poll_lock, NULL);
   made->epoll_fd = made->wake_fd = made->stop_fd = -1;
   pthread_mutex_init(&made->lock, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&made->changed, &monotonic);
+  clock_init_condition(&made->changed);
   pthread_cond_init(&made->lane_wanted, NULL);
   pthread_cond_init(&made->end_wanted, NULL);
   pthread_cond_init(&made->retained, NULL);
   pthread_cond_init(&made->start_wanted, NULL);
   made->last_unstarted = &made->first_unstarted;
   pthread_mutex_init(&made->sleep_lock, NULL);
-  pthread_cond_init(&made->sleep_ended, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  clock_init_condition(&made->sleep_ended);
 
   enum jp_status status = JP_OK;
   made->members = calloc(count_places_max(made), sizeof(struct crew_member *));

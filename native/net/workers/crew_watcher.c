@@ -2,10 +2,10 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process_memory.h"
 #include "net/workers/crew_state.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -496,16 +496,16 @@ static void run_tick(struct crew *crew, struct watch *watch)
   watch->next_tick_ms = now + crew->config.tick_ms;
 }
 
-/* Returns freed memory to the system when the crew has had no work for a second. glibc keeps freed memory
- * that lies between memory in use: after an hour of mixed load this can be 120 MB. malloc_trim locks the
- * arenas for milliseconds, so it is not called while there is work. */
+/* Returns freed memory to the system when the crew has had no work for a second: after an hour of mixed load
+ * this can be 120 MB. process_memory_return locks the arenas for milliseconds, so it is not called while there is
+ * work. */
 static void return_free_memory(struct watch *watch)
 {
   enum { IDLE_MS = 1000, TRIM_EVERY_MS = 10 * 1000 };
   int64_t now_ms = clock_now_ms();
   if (!watch->has_worked || now_ms < watch->moved_ms + IDLE_MS || now_ms < watch->trim_ms)
     return;
-  malloc_trim(0);
+  process_memory_return();
   watch->trim_ms = now_ms + TRIM_EVERY_MS;
   watch->has_worked = false;
 }

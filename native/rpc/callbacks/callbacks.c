@@ -386,11 +386,7 @@ static struct rpc_callbacks *make_callbacks(struct rpc_peer *peer, const struct 
   made->maker = client->maker;
   made->proof = client->proof;
   made->session = client->session;
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&made->was_read, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  clock_init_condition(&made->was_read);
   made->duplex = client->push->open(client->connection, made);
   if (made->duplex != NULL) {
     (void)principal_retain(made->maker.principal);

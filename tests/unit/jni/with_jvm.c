@@ -63,7 +63,7 @@ static void died(void *context, const struct jp_error *error)
   fprintf(stderr, "%s\n", error->text);
 }
 
-static void exiting(void *context, int status)
+static void exiting(void *context, const int *status)
 {
   (void)context, (void)status;
   fflush(NULL);
