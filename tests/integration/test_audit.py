@@ -14,13 +14,13 @@ import unittest
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from support import certificates
+from support import certificates, learnt
 from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
                              ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
 from support.metrics import ask, place_of
-from support.peer import BINARY, environment, eventually, run_to_end
+from support.peer import BINARY, FIXTURES, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
 from support.principals import ALICE, BOB, CAROL, FILE, LISTED, TokenHttpClient, bearer
 
@@ -570,11 +570,6 @@ class Hanging(Audited):
 class Learning(Audited):
     """--policy-mode observe, jpeer policy suggest, and what its policy allows."""
 
-    def suggest(self, *paths):
-        done = run_to_end("policy", "suggest", *(paths or (self.path,)))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
     def traffic(self):
         """What an application does, by every door. Returns what it has got."""
         client, results = self.connect(), []
@@ -612,10 +607,11 @@ class Learning(Audited):
         self.assertEqual(self.peer.stderr().count(f'class="{CALCULATOR}" member="addLong" rule="default action"'), 1)
         self.assertNotIn('member="add" ', self.peer.stderr())
         self.peer.stop()
-        learnt = self.folder / "learnt.yaml"
-        learnt.write_text(self.suggest(), encoding="utf-8")
-        self.assertIn("good\n", run_to_end("policy", "check", learnt).stdout)
-        self.start("--rpc-policy", learnt, allow=False)
+        policy = self.folder / "learnt.yaml"
+        policy.write_text(learnt.suggest(self.path), encoding="utf-8")
+        self.assertGreater(learnt.check(policy, [self.path], FIXTURES), 300)
+        self.assertIn("good\n", run_to_end("policy", "check", policy).stdout)
+        self.start("--rpc-policy", policy, allow=False)
         self.assertEqual(self.traffic(), wanted)
         client = self.connect()
         for arguments in ((CALCULATOR, "addLong", 1, 2),  # used over HTTP only
@@ -624,7 +620,7 @@ class Learning(Audited):
             self.assert_denied(client.call, *arguments)
         self.assert_denied(client.get, FIELDS, "aLong", on=client.new(FIELDS))
         self.assert_denied(client.new, CALCULATOR)
-        self.assertEqual(self.suggest(*[self.path] * 2), learnt.read_text(encoding="utf-8"))
+        self.assertEqual(learnt.suggest(*[self.path] * 2), policy.read_text(encoding="utf-8"))
 
     def test_names_that_were_never_resolved_are_not_learnt(self):
         self.audited("--policy-mode", "observe", allow=False)
@@ -638,7 +634,7 @@ class Learning(Audited):
         client.request("jpeer.describe", {"type": missing})
         proxy = self.connect(CallbackClient)
         attempt(proxy.call, CALLING, "here", proxy.give(lambda call: typed(missing, 1)))
-        text = self.suggest()
+        text = learnt.suggest(self.path)
         self.assertNotIn(missing, text)
         self.assertNotIn("NOBODY", text)
         # A failed call has been judged; the names of one that succeeds are learnt all the same.
@@ -646,7 +642,7 @@ class Learning(Audited):
         self.assertEqual(client.call("java.util.Objects", "toString", typed("java.lang.Class", "fixtures.Color")),
                          "class fixtures.Color")
         client.call("java.util.Objects", "hash", [typed("fixtures.Color", "RED")])
-        text = self.suggest()
+        text = learnt.suggest(self.path)
         self.assertIn('class: "fixtures.Color"\n    method: "RED"', text)
         self.assertIn('class: "fixtures.Color"\n    method: "class"', text)
 
