@@ -118,7 +118,8 @@ static void check_class(struct lint *lint, const struct policy_rule_source *sour
          "matches a class '%.*s': if '%.*s' is a member of '%.*s', name it by 'method', or write 'pattern' "
          "for 'class'",
          TEXT_ARGS(shown), TEXT_ARGS(shown_last), TEXT_ARGS(shown_outer));
-  else if (looks_like_package(name) && !source->is_split && policy_pattern_has_wildcard(source->member_pattern))
+  else if (looks_like_package(name) && !source->is_split &&
+           policy_pattern_has_wildcard(source->member_pattern))
     warn(lint,
          "matches the class '%.*s' alone: if that is a package, its classes are '%.*s.*', and with its "
          "sub-packages "

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ static struct {
 
   atomic_bool is_failing;  /* the start has failed; the JVM is being stopped */
   atomic_bool has_drained; /* the shutdown hook has begun */
+  pid_t process;           /* not a child that native code has forked */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -74,6 +76,20 @@ static void JNICALL on_exit_of_jvm(jint status)
     log_info("the peer ends at once: Runtime.halt(%d) was called", (int)status);
   run.hooks->exiting(run.hooks->context, status);
   _exit(status);
+}
+
+/* Native code has called exit, or the JVM has at its first OutOfMemoryError (-XX:+ExitOnOutOfMemoryError). This runs among
+ * exit's handlers, also after jvm_run has returned. */
+static void on_exit_of_process(int status, void *unused)
+{
+  (void)unused;
+  pthread_mutex_lock(&run.lock);
+  const bool is_over = run.is_over;
+  pthread_mutex_unlock(&run.lock);
+  if (is_over || getpid() != run.process || atomic_load(&run.is_failing))
+    return;
+  log_info("the peer ends at once: native code has called exit(%d)", status);
+  run.hooks->exiting(run.hooks->context, status);
 }
 
 /* The JVM called exit while it was being created; this runs among exit's handlers. */
@@ -338,6 +354,8 @@ static void *run_main_thread(void *unused)
     return NULL;
   }
   jvm_signals_keep();
+  run.process = getpid();
+  on_exit(on_exit_of_process, NULL);
   jvm_thread_init(&thread, &run.jvm, env, NULL);
   if (start_application(&thread, &found, &args, &error) != JP_OK)
     fail_start(&thread, &error);

@@ -315,7 +315,7 @@ static void audit_end(int status)
   audit_finish();
 }
 
-/* Runtime.halt and a second signal end the process without a drain. */
+/* Runtime.halt, exit in native code and a second signal end the process without a drain. */
 static void end_process(void *context, int status)
 {
   struct run *run = context;
@@ -573,6 +573,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   }
   if (error.text[0] != '\0' && code != EXIT_GOOD)
     print_error(&run, &error);
+  audit_end(code); /* before its path is freed */
   log_finish(LOG_FINISH_MS);
   run_fini(&run);
   return code;

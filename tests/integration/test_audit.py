@@ -238,6 +238,14 @@ class Operations(Audited):
             self.assertEqual(self.lines()[-1], {**self.lines()[-1], "event": "ended", "status": status})
             self.assert_gapless(self.lines())
 
+    def test_each_end_of_the_process_has_one_line(self):
+        for status, *words in ((0, "-cp", FIXTURES, "fixtures.Main", "return"), (7, "-cp", FIXTURES, "fixtures.Main", "exit", "7"),
+                               (1, "-cp", FIXTURES, "fixtures.UncaughtMain"), (1, "-cp", FIXTURES, "fixtures.Missing"),
+                               (2, "--as-service", "--rpc-policy", "/nowhere")):
+            self.path.unlink(missing_ok=True)
+            self.assertEqual(run_to_end("run", "--json-rpc", "auto", "--audit", self.path, *words).returncode, status)
+            self.assertEqual([(line["event"], line.get("status")) for line in self.lines()], [("begun", None), ("ended", status)])
+
     def test_calls_that_are_ended(self):
         self.audited("--rpc-threads", "3", "--rpc-threads-max", "3", "--busy-timeout", "100ms")
         client = self.client
