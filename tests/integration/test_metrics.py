@@ -260,6 +260,7 @@ class Figures(PeerCase):
             **json_type, "Origin": "http://evil.test"}, "{}"), reason="foreign_page"), 1)
         self.assertEqual(self.growth("jpeer_refusals_total", lambda: ask(place, "/rpc", "POST", {
             **json_type, "Content-Length": str(65 << 30)}, ""), reason="too_long"), 1)
+        self.assertEqual(self.growth("jpeer_refusals_total", lambda: ask(place, headers={"X": "y" * 100_000}), reason="too_long"), 1)
 
     def test_no_text_of_a_client_is_on_the_page(self):
         text = "x" + "7" * 20
