@@ -62,6 +62,18 @@ static bool begins_with_a_capital(struct text segment)
   return segment.len > 0 && segment.data[0] >= 'A' && segment.data[0] <= 'Z';
 }
 
+/* The first character of a pattern that is in no name of the Java language; 0: there is none. Kotlin and other languages of the
+ * JVM allow some of them, but they are signs of a list, a type with parameters, a regular expression or another notation. */
+static char find_odd_character(struct text pattern)
+{
+  static const char odd[] = " ,;#!&|^+<>'\"\\";
+  for (size_t i = 0; i < pattern.len; i++) {
+    if (memchr(odd, pattern.data[i], sizeof odd - 1) != NULL)
+      return pattern.data[i];
+  }
+  return 0;
+}
+
 /* A package by Java's naming convention: the name has a dot, and its last part is in small letters. */
 static bool looks_like_package(struct text name)
 {
@@ -94,6 +106,14 @@ static void check_stars(struct lint *lint, struct text class_pattern)
   }
 }
 
+/* A pattern for classes of the peer, and not for the one that a rule can allow. */
+static bool is_of_peer(struct text name)
+{
+  const struct text package = TEXT("jpeer.peer.");
+  return name.len > package.len && text_equal_ignore_case(text_slice(name, 0, package.len), package) &&
+         !text_equal_ignore_case(name, TEXT("jpeer.peer.CallbackException"));
+}
+
 static void check_class(struct lint *lint, const struct policy_rule_source *source)
 {
   struct text name = source->class_pattern;
@@ -108,6 +128,14 @@ static void check_class(struct lint *lint, const struct policy_rule_source *sour
       text_equal(source->member_pattern, TEXT("**")) || text_equal(source->member_pattern, TEXT("*"));
   if (has_character(name, ':'))
     warn(lint, "'%.*s' has a ':', as no class has: jdk: is a word of --rpc-allow", TEXT_ARGS(shown));
+  else if (find_odd_character(name) != 0)
+    warn(lint, "'%.*s' has a '%c', as no class in Java has: a rule has one class, without its parameters",
+         TEXT_ARGS(shown), find_odd_character(name));
+  else if (text_equal(name, TEXT("*")))
+    warn(lint, "'*' matches the classes without a package alone: '**' is for every class");
+  else if (is_of_peer(name))
+    warn(lint, "has no effect: the peer's own classes are always denied, except "
+               "jpeer.peer.CallbackException");
   else if (primitive_is_keyword(name))
     warn(lint, "has no effect: the primitive type '%.*s' is always allowed", TEXT_ARGS(shown));
   else if (is_below_class && begins_with_a_capital(last))
@@ -118,7 +146,8 @@ static void check_class(struct lint *lint, const struct policy_rule_source *sour
          "matches a class '%.*s': if '%.*s' is a member of '%.*s', name it by 'method', or write 'pattern' "
          "for 'class'",
          TEXT_ARGS(shown), TEXT_ARGS(shown_last), TEXT_ARGS(shown_outer));
-  else if (looks_like_package(name) && !source->is_split)
+  else if (looks_like_package(name) && !source->is_split &&
+           policy_pattern_has_wildcard(source->member_pattern))
     warn(lint,
          "matches the class '%.*s' alone: if that is a package, its classes are '%.*s.*', and with its "
          "sub-packages "
@@ -142,6 +171,11 @@ static void check_member(struct lint *lint, const struct policy_rule_source *sou
   else if (!policy_pattern_has_wildcard(member) && has_character(member, '<') &&
            !text_equal_ignore_case(member, TEXT("<init>")))
     warn(lint, "no member is called '%.*s': constructors are <init>", TEXT_ARGS(shown));
+  else if (text_equal(member, TEXT("new")))
+    warn(lint, "no member in Java is called 'new': constructors are <init>");
+  else if (!text_starts_with(member, TEXT("<")) && find_odd_character(member) != 0)
+    warn(lint, "'%.*s' has a '%c', as no member in Java has: a rule has one member or a pattern",
+         TEXT_ARGS(shown), find_odd_character(member));
   else if (!policy_pattern_has_wildcard(member) && begins_with_a_capital(member) &&
            text_equal(member, simple))
     warn(lint, "'%.*s' is a method or a field of that name: constructors are <init>", TEXT_ARGS(shown));

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ static struct {
   atomic_bool is_failing;  /* the start has failed; the JVM is being stopped */
   atomic_bool has_drained; /* the shutdown hook has begun */
 
-  pid_t pid;
+  pid_t pid; /* of the peer, not of a child that native code has forked */
 
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -94,8 +95,8 @@ static void on_death_of_jvm(const struct jp_error *error)
  * returning now. */
 static void on_exit_by_native_code(void)
 {
-  if (getpid() != run.pid)
-    return; /* a child process that native code has forked */
+  if (getpid() != run.pid || atomic_load(&run.is_failing))
+    return; /* a child process that native code has forked; or the start has failed, which has its line */
   pthread_mutex_lock(&run.lock);
   if (run.is_over) {
     pthread_mutex_unlock(&run.lock);

@@ -566,6 +566,7 @@ int subcommand_run(char *const *args, size_t arg_count)
   }
   if (error.text[0] != '\0' && code != EXIT_GOOD)
     print_error(&run, &error);
+  audit_end(&code); /* before its path is freed */
   log_finish(LOG_FINISH_MS);
   run_fini(&run);
   return code;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -161,7 +162,7 @@ void metrics_figures_init(struct metrics_figures *figures)
 /* ---- the process ---- */
 
 /* The time at which the process has started: field 22 of /proc/self/stat is in ticks since the start of the system. */
-static uint64_t read_start_ms(void)
+static uint64_t compute_start_ms(void)
 {
   enum { FIELD_AFTER_NAME = 20 };
   char line[1024] = "";
@@ -183,6 +184,18 @@ static uint64_t read_start_ms(void)
   const int64_t up_ms = up.tv_sec * 1000 + up.tv_nsec / 1000000;
   const int64_t now_ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
   return (uint64_t)(now_ms - up_ms) + ticks * 1000 / (unsigned long)sysconf(_SC_CLK_TCK);
+}
+
+/* Computed once, because a change of the figure means a new process, and two clocks that are read one after the other, or
+ * are set, give another one each time. */
+static uint64_t read_start_ms(void)
+{
+  static _Atomic uint64_t kept = METRICS_UNKNOWN;
+  uint64_t start_ms = atomic_load(&kept);
+  if (start_ms != METRICS_UNKNOWN)
+    return start_ms;
+  const uint64_t computed = compute_start_ms();
+  return atomic_compare_exchange_strong(&kept, &start_ms, computed) ? computed : start_ms;
 }
 
 static uint64_t read_resident(void)

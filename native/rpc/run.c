@@ -485,7 +485,9 @@ enum metrics_outcome rpc_metrics_outcome(const struct outcome *outcome)
     return METRICS_OUTCOME_EXCEPTION;
   if (text_equal(outcome->reason, TEXT("timeout")))
     return METRICS_OUTCOME_TIMEOUT;
-  return text_equal(outcome->reason, TEXT("cancelled")) ? METRICS_OUTCOME_CANCELLED : METRICS_OUTCOME_FAILED;
+  const bool is_cancelled =
+      text_equal(outcome->reason, TEXT("cancelled")) || text_equal(outcome->reason, TEXT("left"));
+  return is_cancelled ? METRICS_OUTCOME_CANCELLED : METRICS_OUTCOME_FAILED;
 }
 
 /* Sets only some fields, because rpc_run_begin or the operation sets the other fields. A ping need not clear

@@ -17,13 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from support import certificates
+from support import certificates, learnt
 from support.binary_client import BinaryClient, call_message
 from support.callback_client import CallbackClient
 from support.clients import (HttpClient, RpcError, ShmClient, UnixWebSocketClient, UnixZmqClient, WebSocketClient,
                              ZmqClient, await_running, call_request, fetch, own_name, ref, typed)
 from support.metrics import ask, place_of
-from support.peer import BINARY, environment, eventually, run_to_end
+from support.peer import BINARY, FIXTURES, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
 from support.principals import ALICE, BOB, CAROL, FILE, LISTED, TokenHttpClient, bearer
 
@@ -258,6 +258,14 @@ class Operations(Audited):
         self.assertEqual(self.lines()[-1], {**self.lines()[-1], "event": "ended", "by": "exit(3)"})
         self.assertNotIn("status", self.lines()[-1])
         self.assert_gapless(self.lines())
+
+    def test_each_end_of_the_process_has_one_line(self):
+        for status, *words in ((0, "-cp", FIXTURES, "fixtures.Main", "return"), (7, "-cp", FIXTURES, "fixtures.Main", "exit", "7"),
+                               (1, "-cp", FIXTURES, "fixtures.UncaughtMain"), (1, "-cp", FIXTURES, "fixtures.Missing"),
+                               (2, "--as-service", "--rpc-policy", "/nowhere")):
+            self.path.unlink(missing_ok=True)
+            self.assertEqual(run_to_end("run", "--json-rpc", "auto", "--audit", self.path, *words).returncode, status)
+            self.assertEqual([(line["event"], line.get("status")) for line in self.lines()], [("begun", None), ("ended", status)])
 
     def test_calls_that_are_ended(self):
         self.audited("--rpc-threads", "3", "--rpc-threads-max", "3", "--busy-timeout", "100ms")
@@ -651,11 +659,6 @@ class SharedWrites(Audited):
 class Learning(Audited):
     """--policy-mode observe, jpeer policy suggest, and what its policy allows."""
 
-    def suggest(self, *paths):
-        done = run_to_end("policy", "suggest", *(paths or (self.path,)))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
     def traffic(self):
         """What an application does, by every door. Returns what it has got."""
         client, results = self.connect(), []
@@ -693,10 +696,11 @@ class Learning(Audited):
         self.assertEqual(self.peer.stderr().count(f'class="{CALCULATOR}" member="addLong" rule="default action"'), 1)
         self.assertNotIn('member="add" ', self.peer.stderr())
         self.peer.stop()
-        learnt = self.folder / "learnt.yaml"
-        learnt.write_text(self.suggest(), encoding="utf-8")
-        self.assertIn("good\n", run_to_end("policy", "check", learnt).stdout)
-        self.start("--rpc-policy", learnt, allow=False)
+        policy = self.folder / "learnt.yaml"
+        policy.write_text(learnt.suggest(self.path), encoding="utf-8")
+        self.assertGreater(learnt.check(policy, [self.path], FIXTURES), 300)
+        self.assertIn("good\n", run_to_end("policy", "check", policy).stdout)
+        self.start("--rpc-policy", policy, allow=False)
         self.assertEqual(self.traffic(), wanted)
         client = self.connect()
         for arguments in ((CALCULATOR, "addLong", 1, 2),  # used over HTTP only
@@ -705,7 +709,7 @@ class Learning(Audited):
             self.assert_denied(client.call, *arguments)
         self.assert_denied(client.get, FIELDS, "aLong", on=client.new(FIELDS))
         self.assert_denied(client.new, CALCULATOR)
-        self.assertEqual(self.suggest(*[self.path] * 2), learnt.read_text(encoding="utf-8"))
+        self.assertEqual(learnt.suggest(*[self.path] * 2), policy.read_text(encoding="utf-8"))
 
     def test_names_that_were_never_resolved_are_not_learnt(self):
         self.audited("--policy-mode", "observe", allow=False)
@@ -719,7 +723,7 @@ class Learning(Audited):
         client.request("jpeer.describe", {"type": missing})
         proxy = self.connect(CallbackClient)
         attempt(proxy.call, CALLING, "here", proxy.give(lambda call: typed(missing, 1)))
-        text = self.suggest()
+        text = learnt.suggest(self.path)
         self.assertNotIn(missing, text)
         self.assertNotIn("NOBODY", text)
         # A failed call has been judged; the names of one that succeeds are learnt all the same.
@@ -727,7 +731,7 @@ class Learning(Audited):
         self.assertEqual(client.call("java.util.Objects", "toString", typed("java.lang.Class", "fixtures.Color")),
                          "class fixtures.Color")
         client.call("java.util.Objects", "hash", [typed("fixtures.Color", "RED")])
-        text = self.suggest()
+        text = learnt.suggest(self.path)
         self.assertIn('class: "fixtures.Color"\n    method: "RED"', text)
         self.assertIn('class: "fixtures.Color"\n    method: "class"', text)
 

@@ -1,7 +1,9 @@
 """Tables of the protocol's pages agree with the program: defaults with `jpeer run --help`, names with `rpc.discover`.
+operations.md has each line of the log.
 """
 
 import re
+import unittest
 
 from support.clients import HttpClient
 from support.peer import ROOT, run_to_end
@@ -106,3 +108,82 @@ class DocsTables(PeerCase):
                                                 "instance": {"type": "java.math.BigInteger", "value": "10"}})
             self.assertIn("ref", result)
             self.assertEqual("value" in result, has_text)
+
+
+SOURCES = ("native", "jni", "policy")
+LITERALS = re.compile(r'(?:"(?:[^"\\]|\\.)*"\s*)+')
+ANYTHING = ""  # stands for what a line has in the place of a %s
+# Where the texts are that a variable passes to the log.
+MADE = {
+    "native/base/log.c": ("native/base/log.c", r'"%" PRIu64 " lines [^"]*"'),
+    "native/classfile/builder.c": ("native/classfile/builder.c", r'"metadata: %s[^"]*"'),
+    "native/cli/run_options.c": ("native/cli/java_options.c", r'IGNORE_WITH_NOTICE,\s*\.text = "[^"]*"'),
+    "native/cli/run_subcommand.c": ("policy/policy.c", r'"RPC policy: [^"]*(?:"\s*"[^"]*)*"'),
+    "native/net/workers/crew_watcher.c": ("native/net/workers/crew_watcher.c", r'"%u calls are in Java[^"]*"'),
+    "policy/policy_source.c": ("policy/policy.c", r'"RPC policy: [^"]*(?:"\s*"[^"]*)*"'),
+}
+
+
+def read_formats(code):
+    """The literals of an expression in C, each as a list of characters and ANYTHING."""
+    for literals in LITERALS.findall(re.sub(r'"\s*PRI\w+\s*"', "d", code)):
+        text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)).replace('\\"', '"')
+        parts = re.split(r"%(?:\.\*|[-.\d])*(?:ll|z)?[a-z]", text)
+        yield [letter for part in parts for letter in (ANYTHING, *part)][1:]
+
+
+def first_argument(code):
+    """The first argument of a call, whose parenthesis is open at the beginning of the code."""
+    depth, end = 0, 0
+    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[(),]', code):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if depth < 0 or (depth == 0 and token[0] == ","):
+            end = token.start()
+            break
+    return code[:end]
+
+
+def lines_of_log():
+    """The lines that a peer may write at the level info, warn or error, as lists of characters and ANYTHING."""
+    for path in (path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.c"))):
+        code, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
+        texts = [(name, line) for call in re.finditer(r"\blog_(?:info|warn|error)(?:_rarely)?\(", code)
+                 for line in read_formats(first_argument(code[call.end():]))]
+        if name in MADE:
+            file, pattern = MADE[name]
+            found = re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"))
+            assert found, f"{file} has no {pattern}"
+            texts += [(name, line) for expression in found for line in read_formats(expression)]
+        yield from ((name, line) for name, line in texts if any(line) or name not in MADE)
+
+
+def shows(shown, line):
+    """True if a document shows this line: the whole of it, or its beginning and `...`."""
+    places = {0}
+    for letter in shown.removesuffix("..."):
+        for place in sorted(places):
+            while place < len(line) and line[place] == ANYTHING and place + 1 not in places:
+                place += 1
+                places.add(place)
+        places = ({place for place in places if line[place:place + 1] == [ANYTHING]}
+                  | {place + 1 for place in places if line[place:place + 1] == [letter]})
+    literals = [place for place in places if sum(map(bool, line[:place])) >= min(10, sum(map(bool, line)))]
+    return bool(literals) if shown.endswith("...") else any(not any(line[place:]) for place in places)
+
+
+class LinesOfTheLog(unittest.TestCase):
+    maxDiff = None
+
+    def test_operations_has_each_line_and_no_other(self):
+        lines = list(lines_of_log())
+        self.assertGreater(len(lines), 80)
+        shown = [text for head, rows in tables("operations.md") if head[0] == "line"
+                 for row in rows for text in re.findall(r"`(.+?)`", row[0])]
+        self.assertEqual([], [f"{name}: {''.join(part or '...' for part in line)}" for name, line in lines
+                              if not any(shows(text, line) for text in shown)], "lines that operations.md lacks")
+        self.assertEqual([], [text for text in shown if not any(shows(text, line) for _, line in lines)],
+                         "lines of operations.md that no peer writes")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -119,6 +119,19 @@ class Figures(PeerCase):
         eventually(lambda: requests(before, figures(self.peer)) == wanted,  # its thread may return after the answer
                    lambda: requests(before, figures(self.peer)))
 
+    def test_a_call_whose_client_has_left_is_cancelled(self):
+        for kind in (WebSocketClient, ShmClient):
+            with self.subTest(kind=kind.name):
+                before, client = figures(self.peer), kind(self.peer)
+                client.send(BLOCK % "pass")
+                await_running(self.connect(), 1)
+                leave(client)
+                eventually(lambda: requests(before, figures(self.peer)).get(("call", "cancelled")) == 1,
+                           lambda: requests(before, figures(self.peer)))
+
+    def test_the_start_of_the_process_never_changes(self):
+        self.assertEqual(len({self.figure("process_start_time_seconds") for _ in range(100)}), 1)
+
     def test_binary_requests(self):
         before = figures(self.peer)
         with BinaryClient(self.peer) as client:
@@ -247,6 +260,7 @@ class Figures(PeerCase):
             **json_type, "Origin": "http://evil.test"}, "{}"), reason="foreign_page"), 1)
         self.assertEqual(self.growth("jpeer_refusals_total", lambda: ask(place, "/rpc", "POST", {
             **json_type, "Content-Length": str(65 << 30)}, ""), reason="too_long"), 1)
+        self.assertEqual(self.growth("jpeer_refusals_total", lambda: ask(place, headers={"X": "y" * 100_000}), reason="too_long"), 1)
 
     def test_no_text_of_a_client_is_on_the_page(self):
         text = "x" + "7" * 20

@@ -211,6 +211,32 @@ class Log(PeerCase):
                 self.assertEqual(3, peer.wait())
             self.assertEqual(1, peer.stderr().count(line), peer.stderr())
 
+    def test_one_line_says_that_native_code_has_ended_the_peer(self):
+        """A child that it forks is no peer."""
+        with tempfile.TemporaryDirectory() as folder:
+            library, audit = Path(folder, "exits.so"), Path(folder, "audit.json")
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], check=True, text=True, input="""
+                #include <stdlib.h>
+                #include <sys/wait.h>
+                #include <unistd.h>
+                __attribute__((constructor)) static void end(void)
+                {
+                  if (!getenv("EXITS_WITH"))
+                    return;
+                  if (fork() == 0)
+                    exit(1);
+                  wait(NULL);
+                  exit(atoi(getenv("EXITS_WITH")));
+                }""")
+            peer = self.start("--audit", audit, env=environment(EXITS_WITH="9"))
+            with self.connect() as client:
+                client.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "call", "params": {
+                    "type": "java.lang.System", "method": "load", "args": [str(library)]}}))
+                self.assertEqual(9, peer.wait())
+            self.assertEqual(["native code called exit(3)"], re.findall("the peer ends at once: (.*)", peer.stderr()))
+            ended = [json.loads(line) for line in audit.read_text(encoding="utf-8").splitlines()][-1]
+            self.assertEqual(("ended", "exit(3)"), (ended["event"], ended["by"]))
+
     def test_a_file_gets_the_lines_and_is_opened_anew_when_it_was_moved(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "log")

@@ -420,6 +420,7 @@ static enum collected collect_input(struct connection *connection)
       connection_must_pause(connection) && input_budget_is_full(connection->table->input)) {
     log_warn_rarely("a message was cut off after %zu bytes: all input together exceeds input-max-total",
                     connection->message.len);
+    monitor_count_refusal(connection->limits->monitor, METRICS_REFUSAL_INPUT);
     buffer_fini(&connection->message);
     connection_count_input(connection);
     return end_input(connection, COLLECTED_CUT, STEP_ENDS);

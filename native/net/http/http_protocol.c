@@ -428,6 +428,7 @@ static void note_refusal(const struct connection *connection, const struct http_
 
 static enum step read_head(struct connection *connection, struct scratch *scratch)
 {
+  enum { HEAD_TOO_LONG = 431 };
   struct http_state *state = state_of(connection);
   const struct connection_limits *limits = connection->limits;
   if (recognize_head(connection, scratch_object(scratch, SCRATCH_HTTP_HEADS)))
@@ -444,6 +445,8 @@ static enum step read_head(struct connection *connection, struct scratch *scratc
   case HTTP_FAILED:
     if (speaks_tls(connection))
       return STEP_DROPS;
+    if (state->parser.status == HEAD_TOO_LONG)
+      monitor_count_refusal(limits->monitor, METRICS_REFUSAL_TOO_LONG);
     return respond_and_close(connection, state->parser.status, state->parser.reason);
   case HTTP_DONE:
     break;

@@ -6,9 +6,13 @@ The programs of the folder migrations are pairs: a program by JPype or Py4J, and
 their results by other means, and have to print the same lines. The first program runs only if PyPI provides
 its package. Prints a line for each program, ending with the program's own last line. A program is skipped,
 with the reason, if its libraries cannot be fetched.
+
+A policy is learnt from each program except Kafka's: it runs once more while its peer observes and writes an audit, and again
+under the policy that `jpeer policy suggest` has made of that. Nothing that it used is denied, and nothing else is allowed.
 """
 
 import difflib
+import json
 import os
 import signal
 import subprocess
@@ -19,8 +23,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from support import maven  # noqa: E402
-from support.peer import BUILD, ROOT  # noqa: E402
+from support import learnt, maven  # noqa: E402
+from support.peer import BINARY, BUILD, ROOT  # noqa: E402
 
 SECONDS = 300
 # Libraries, whose dependencies Maven adds. The Java part of a program is in the folder java, under the program's name.
@@ -38,6 +42,7 @@ WITHOUT = ["com.github.junrar:junrar"]  # a dependency of Tika; its licence is n
 MIGRATIONS = {"curves": "jpype", "documents": "jpype", "gateway": "py4j", "pictures": "jpype"}
 PACKAGES = {"jpype": "JPype1==1.7.1", "py4j": "py4j==0.10.9.9", "numpy": "numpy==1.26.4"}
 WITH_NUMPY = ("curves", "pictures")
+NOT_LEARNT = ("kafka",)  # one of its peers ends while the other writes into the same audit
 
 
 def compile_java(name, jars, folder):
@@ -50,11 +55,11 @@ def compile_java(name, jars, folder):
     return f"{jars}:{folder}" if jars else str(folder)
 
 
-def run_program(file, jars, packages=()):
+def run_program(file, jars, packages=(), **variables):
     """The printed lines."""
     path = ":".join([str(BUILD / "python"), *packages])
-    with subprocess.Popen([sys.executable, file], env={**os.environ, "PYTHONPATH": path, "JARS": jars}, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    with subprocess.Popen([sys.executable, file], env={**os.environ, "PYTHONPATH": path, "JARS": jars, **variables},
+                          text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           start_new_session=True) as process:
         try:
             output, errors = process.communicate(timeout=SECONDS)
@@ -75,10 +80,9 @@ def fetch_package(name):
     return done.stdout.strip()
 
 
-def check_migration(name, jars):
+def check_migration(name, jars, numpy):
     before = MIGRATIONS[name]
-    numpy = [fetch_package("numpy")] if name in WITH_NUMPY else []
-    printed = run_program(HERE / f"migrations/{name}_with_jpeer.py", jars, numpy)
+    printed = run_program(program_of(name), jars, numpy)
     try:
         packages = [fetch_package(before)]
     except maven.Unavailable as reason:
@@ -90,10 +94,34 @@ def check_migration(name, jars):
     return f"{printed[-1]}; the same {len(printed)} lines as with {PACKAGES[before]}"
 
 
+def check_learning(name, jars, numpy, folder):
+    """What this has shown."""
+    policy, audits = Path(folder) / "learnt.yaml", [Path(folder) / f"{mode}.json" for mode in ("observed", "enforced")]
+    run_program(program_of(name), jars, numpy, JPEER_POLICY_MODE="observe", JPEER_RPC_DEFAULT_ACTION="DENY",
+                JPEER_AUDIT=str(audits[0]))
+    policy.write_text(learnt.suggest(audits[0]), encoding="utf-8")
+    members = learnt.check(policy, audits[:1], jars)
+    warnings = subprocess.run([BINARY, "policy", "check", policy], capture_output=True, text=True, check=False).stderr
+    if warnings:
+        raise AssertionError(f"the learnt policy has warnings\n{warnings}")
+    run_program(program_of(name), jars, numpy, JPEER_RPC_POLICY=str(policy), JPEER_AUDIT=str(audits[1]))
+    denied = [line for line in audits[1].read_text(encoding="utf-8").splitlines() if json.loads(line).get("verdict") == "DENY"]
+    if denied:
+        raise AssertionError("the learnt policy denies\n" + "\n".join(denied))
+    used = len(learnt.used_members(*audits[:1]))
+    return f"learnt {used} uses; of {members} members of their classes it allows no other"
+
+
+def program_of(name):
+    return HERE / (f"migrations/{name}_with_jpeer.py" if name in MIGRATIONS else f"{name}.py")
+
+
 def check(name):
     with tempfile.TemporaryDirectory(prefix="jpeer-applications-") as folder:
         jars = compile_java(name, maven.class_path(name, LIBRARIES[name], WITHOUT) if LIBRARIES[name] else "", folder)
-        return check_migration(name, jars) if name in MIGRATIONS else run_program(HERE / f"{name}.py", jars)[-1]
+        numpy = [fetch_package("numpy")] if name in WITH_NUMPY else []
+        said = check_migration(name, jars, numpy) if name in MIGRATIONS else run_program(program_of(name), jars)[-1]
+        return said if name in NOT_LEARNT else f"{said}; {check_learning(name, jars, numpy, folder)}"
 
 
 def main(names):
