@@ -9,6 +9,7 @@ option(JPEER_CLIENT_ZEROMQ "Compile tcp: and ipc: into the client library (nativ
 option(JPEER_PYTHON "Build the Python package (clients/python), where Python's headers are there" ON)
 option(JPEER_PEER "Build the peer and all else; OFF: the Python package alone, as a client of other machines' peers" ON)
 option(JPEER_TESTS "Build the tests and the Java programs that they call" ON)
+set(JPEER_TEST_JVMS /usr/lib/jvm CACHE PATH "The folder whose JDKs the tests are run with")
 option(JPEER_BENCH "Build the benchmarks (bench) and their tests" ON)
 set(JPEER_PACKAGE "" CACHE STRING "What a build for distribution makes (docs/packages.md): deb or tar")
 set_property(CACHE JPEER_PACKAGE PROPERTY STRINGS "" deb tar)

@@ -150,7 +150,7 @@ function(jpeer_fuzz_target name source corpus)
 endfunction()
 
 # Every JVM that the tests are run with. Looked for each time: a JDK that comes later, or goes, counts at once.
-file(GLOB jpeer_libjvms /usr/lib/jvm/*/lib/server/libjvm.so)
+file(GLOB jpeer_libjvms ${JPEER_TEST_JVMS}/*/lib/server/libjvm.so)
 set(JPEER_TEST_JAVA_HOMES "")
 foreach(libjvm ${jpeer_libjvms})
   file(REAL_PATH ${libjvm} libjvm)

@@ -57,10 +57,10 @@ class Target:
     def prefix(self):
         return self.folder / "prefix"
 
-    def libraries(self, tests=False):
-        """The rows of the libraries that it needs."""
-        users = {"all"} | ({"peer"} if self.has_peer else set()) | ({"tests"} if tests else set())
-        return {name: row for name, row in LIBRARIES.items() if row["for"] in users}
+    def libraries(self, *more):
+        """The rows of the libraries that the wheel needs, and those that tests need: "units" or "python"."""
+        users = {"all", *more} | ({"peer"} if self.has_peer else set())
+        return {name: row for name, row in LIBRARIES.items() if not users.isdisjoint(row["for"].split(", "))}
 
 
 TARGETS = {target.name: target for target in (
@@ -253,9 +253,9 @@ def copy_python_headers(target):
     return folder
 
 
-def build_all(target, zig, tests=False):
-    """Builds the libraries of the target; returns the file that names the compiler to CMake."""
-    libraries = target.libraries(tests)
+def build_all(target, zig, *more):
+    """Builds the libraries of the target, and those of tests; returns the file that names the compiler to CMake."""
+    libraries = target.libraries(*more)
     files = fetch_sources(libraries)
     toolchain = make_compiler(target, zig)
     for name, row in libraries.items():
@@ -263,15 +263,21 @@ def build_all(target, zig, tests=False):
     return toolchain
 
 
-def build_units(target, folders):
-    """Tests of these folders of tests/unit, compiled for the target; returns the folder for ctest. Call it after the wheel was
-    built."""
-    toolchain = build_all(target, WHEEL / "zig/ziglang/zig", tests=True)
+def build_units(target, jvms):
+    """The units and the corpora, compiled for the target; returns the folder for ctest. `jvms`: where the target's JDKs are.
+    Call it after the wheel was built."""
+    toolchain = build_all(target, WHEEL / "zig/ziglang/zig", "units")
     folder = target.folder / "units"
     run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", "-DJPEER_BENCH=OFF", "-DJPEER_PYTHON=OFF",
-        "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2", "-DRELACY_INCLUDE_DIR=/usr/include")
-    run("cmake", "--build", folder, "--target", *(f"tests/unit/{name}/all" for name in folders))
+        "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2", "-DRELACY_INCLUDE_DIR=/usr/include", f"-DJPEER_TEST_JVMS={jvms}")
+    run("cmake", "--build", folder, "--target", "tests/unit/all", "tests/fuzz/all", "tests/support/all")
     return folder
+
+
+def build_musl_python(target):
+    """A CPython for musl; returns its program. Call it after the wheel was built."""
+    build_all(target, WHEEL / "zig/ziglang/zig", "python")
+    return target.prefix / "bin/python3.11"
 
 
 def build_musl_client(source, program):

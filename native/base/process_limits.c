@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- processors ---- */
@@ -85,7 +87,17 @@ static char *find_lowest(void)
     return NULL;
   int fault = pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
-  return fault != 0 ? NULL : lowest;
+  if (fault != 0)
+    return NULL;
+#ifndef __GLIBC__
+  /* Of the process's first stack, musl counts only the pages in use; the kernel adds more up to the limit. The path of the
+   * program lies at the top of that stack. */
+  struct rlimit limit;
+  uintptr_t top = getauxval(AT_EXECFN), here = (uintptr_t)__builtin_frame_address(0);
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && here < top && top - here < limit.rlim_cur)
+    return limit.rlim_cur == RLIM_INFINITY ? NULL : (char *)(top - limit.rlim_cur);
+#endif
+  return lowest;
 }
 
 size_t stack_left(void)

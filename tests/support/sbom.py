@@ -4,7 +4,9 @@ import hashlib
 import json
 import re
 import subprocess
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 # Bytes by which compiled code of others is recognised.
 MARKS = {"llhttp": b"HPE_INVALID_URL"}
 
@@ -42,8 +44,11 @@ def code_complaints(content):
 
 
 def wheel_complaints(tree):
-    """What an unpacked wheel lacks: licences, their names in METADATA, compiled code of others in the bill."""
+    """What an unpacked wheel lacks: its page for PyPI, licences, their names in METADATA, compiled code of others in the bill."""
     info = next(tree.glob("*.dist-info"))
+    headers, _, page = (info / "METADATA").read_text(encoding="utf-8").partition("\n\n")
+    if "\nDescription-Content-Type: text/markdown" not in headers or page != (ROOT / "clients/python/README.md").read_text(encoding="utf-8"):
+        yield "METADATA has not the page clients/python/README.md"
     bill = json.loads((info / "sboms/jpeer.spdx.json").read_text(encoding="utf-8"))
     yield from code_complaints(bill)
     libraries = {package["name"] for package in bill["packages"]} - {"jpeer"}

@@ -1,4 +1,4 @@
-"""The examples of docs/python.md and README are run in order and print what the pages show; tools/demo, too."""
+"""The examples of docs/python.md, of README and of the package's page on PyPI are run in order and print what the pages show; tools/demo, too."""
 
 import builtins
 import contextlib
@@ -25,13 +25,15 @@ class Documentation(unittest.TestCase):
         self.assertGreater(tried, 50)
         self.assertEqual(failed, 0, "".join(said))
 
-    def test_the_example_of_the_readme_prints_what_its_comments_say(self):
-        program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)[1]
-        expected = re.findall(r"print\(.*\)  # (.*)", program)
-        self.assertEqual(len(expected), 2)
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            exec(program, {})
-        self.assertEqual(printed.getvalue().splitlines(), expected)
+    def test_the_examples_of_the_readmes_print_what_their_comments_say(self):
+        for page in ("README.md", "clients/python/README.md"):
+            with self.subTest(page=page):
+                program = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)[1]
+                expected = re.findall(r"print\(.*\)  # (.*)", program)
+                self.assertEqual(len(expected), 2)
+                with contextlib.redirect_stdout(io.StringIO()) as printed:
+                    exec(program, {})
+                self.assertEqual(printed.getvalue().splitlines(), expected)
 
     def test_the_table_of_exceptions_names_their_bases(self):
         """For a row "`jpeer.X`, a `Y`", the class X exists and is a subclass of Y."""

@@ -3,7 +3,6 @@
 import array
 import collections
 import copy
-import ctypes
 import datetime
 import decimal
 import enum
@@ -330,15 +329,22 @@ class Buffers(unittest.TestCase):
         with self.assertRaises(TypeError):
             java.array("int", array.array("d", [1.5]))
 
+    def test_a_buffer_may_have_no_strides(self):
+        try:
+            import ctypes
+        except ImportError:
+            self.skipTest("this Python was built without ctypes")
+        Arrays = java.java.util.Arrays
+        ints = (ctypes.c_int * 2)(7, 3)
+        Arrays.sort(ints)
+        self.assertEqual((list(ints), Arrays.toString(ints)), ([3, 7], "[3, 7]"))
+        self.assertEqual(Arrays.deepToString(jpeer.cast("int[][]", (ctypes.c_int * 2 * 1)((7, 3)))), "[[7, 3]]")
+
     def test_a_buffer_may_be_strided_or_multidimensional(self):
         toString, deepToString = java.java.util.Arrays.toString, java.java.util.Arrays.deepToString
         doubles = memoryview(array.array("d", range(6)))
         self.assertEqual(toString(doubles[::2]), "[0.0, 2.0, 4.0]")
         self.assertEqual(toString(doubles[::-1][:2]), "[5.0, 4.0]")
-        ints = (ctypes.c_int * 2)(7, 3)  # a buffer without strides
-        java.java.util.Arrays.sort(ints)
-        self.assertEqual((list(ints), toString(ints)), ([3, 7], "[3, 7]"))
-        self.assertEqual(deepToString(jpeer.cast("int[][]", (ctypes.c_int * 2 * 1)((7, 3)))), "[[7, 3]]")
         matrix = doubles.cast("B").cast("d", [2, 3])
         for name in ("double[][]", "float[][]"):
             self.assertEqual(deepToString(jpeer.cast(name, matrix)), "[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]")
