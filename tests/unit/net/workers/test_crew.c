@@ -1,3 +1,4 @@
+#include "audit/audit.h"
 #include "crew_fixture.h"
 
 #include <poll.h>
@@ -123,6 +124,91 @@ CREW_TEST(an_event_is_given_once, .threads = 4, .threads_max = 4)
     assert_int_equal(crew_watch_again(f->crew, &reader.source, f->pair[0], EPOLLIN, NULL), JP_OK);
   }
   fixture_close(f);
+}
+
+/* Sources that note their turns, as small letters, and what they send afterwards, as capital ones. */
+struct letters {
+  char text[16];
+  _Atomic unsigned count;
+};
+
+struct deferrer {
+  struct crew_source source;
+  char letter;
+  struct letters *log;
+};
+
+static void note(struct deferrer *deferrer, char letter)
+{
+  const unsigned count = atomic_load(&deferrer->log->count);
+  deferrer->log->text[count] = letter;
+  atomic_store(&deferrer->log->count, count + 1);
+}
+
+static void send_letter(struct crew_source *source, struct crew_member *member)
+{
+  struct deferrer *deferrer = (struct deferrer *)(void *)source;
+  (void)member;
+  note(deferrer, (char)(deferrer->letter - 'a' + 'A'));
+}
+
+static const struct crew_call_ops deferrer_ops = {.send_deferred = send_letter};
+
+static void deferrer_turn(struct crew_source *source, struct crew_member *member)
+{
+  struct deferrer *deferrer = (struct deferrer *)(void *)source;
+  note(deferrer, deferrer->letter);
+  if (crew_may_defer(member))
+    crew_defer(member, source);
+  else
+    send_letter(source, member);
+}
+
+struct opener {
+  struct crew_source source;
+  const int *to; /* descriptors, up to -1 */
+};
+
+static void opener_turn(struct crew_source *source, struct crew_member *member)
+{
+  const struct opener *opener = (const struct opener *)(const void *)source;
+  (void)member;
+  for (const int *to = opener->to; *to >= 0; to++)
+    assert_int_equal(write(*to, "x", 1), 1);
+}
+
+/* a, b and d are quick, c is not: a and b are sent before its turn. */
+CREW_TEST(deferred_answers_wait_for_quick_sources_alone, .threads = 1, .threads_max = 1)
+{
+  enum { COUNT = 4 };
+  struct letters log = {0};
+  int from[COUNT];
+  int to[COUNT + 1];
+  struct deferrer deferrers[COUNT];
+  audit_switches.is_on = true;
+  for (int i = 0; i < COUNT; i++) {
+    int pair[2];
+    assert_int_equal(pipe(pair), 0);
+    from[i] = pair[0];
+    to[i] = pair[1];
+    deferrers[i] = (struct deferrer){.source.turn = deferrer_turn,
+                                     .source.call_ops = &deferrer_ops,
+                                     .source.is_quick = i != 2,
+                                     .letter = (char)('a' + i),
+                                     .log = &log};
+    assert_int_equal(crew_watch(f->crew, &deferrers[i].source, from[i], EPOLLIN, NULL), JP_OK);
+  }
+  to[COUNT] = -1;
+  struct opener opener = {.source.turn = opener_turn, .to = to};
+  crew_submit(f->crew, &opener.source);
+  AWAIT(atomic_load(&log.count) == 2 * COUNT);
+  assert_memory_equal(log.text, "abAB", 4);
+  audit_switches.is_on = false;
+  fixture_close(f);
+  for (int i = 0; i < COUNT; i++) {
+    close(from[i]);
+    close(to[i]);
+  }
 }
 
 /* A source that begins turn after turn until other sources wait. */
