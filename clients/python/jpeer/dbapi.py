@@ -257,9 +257,9 @@ def connect(
 
 def _properties(java: Java, driver: Object, url: str, user: str | None, password: str | None, more: Mapping[str, Any] | None) -> Any:
     values = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (more or {}).items()}
-    for name, value in DRIVER_PROPERTIES.get(driver._java_type, {}).items():
-        if f"{name}=" not in url:
-            values.setdefault(name, value)
+    for key, default in DRIVER_PROPERTIES.get(driver._java_type, {}).items():
+        if f"{key}=" not in url:
+            values.setdefault(key, default)
     for name, value in (("user", user), ("password", password)):
         if value is not None:
             values[name] = value
@@ -709,7 +709,8 @@ class Cursor:
         sender = self._connection._product.sender = RowSender(self._connection._java, statement, any_thread=True)
 
         def jobs() -> Iterator[Job]:
-            first, each = 0, batch
+            first = 0
+            each: _Batch | None = batch
             while each is not None:
                 if each.setters:
                     yield each.rows, True, partial(self._execute_setters, statement, each.setters)

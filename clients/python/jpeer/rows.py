@@ -141,7 +141,9 @@ def is_missing(value: Any) -> bool:
 
 
 def _base(kind: type) -> type | None:
-    return kind if kind in TYPES else next((base for base in TYPES if issubclass(kind, base)), None)
+    if kind in TYPES:
+        return kind
+    return next((base for base in TYPES if issubclass(kind, base)), None)
 
 
 def _integers(values: Sequence[int]) -> Part | None:
@@ -387,7 +389,7 @@ class RowSender:
 
     def _assembled(self, part: Part) -> Part:
         """Returns the one value of the column, which is too long for a message, as an object that was sent in pieces."""
-        value = part.data[0] if part.type == "object" else bytes(part.data)
+        value: Any = part.data[0] if part.type == "object" else bytes(part.data)
         if part.type == "string":
             value = value.decode()
         if part.type == "decimal":

@@ -67,20 +67,23 @@ def run_program(file, jars, packages=()):
     return output.strip().splitlines()
 
 
-def fetch_package(name):
-    """Fetches a Python package; its folder."""
-    done = subprocess.run([ROOT / "tools/fetch-python", PACKAGES[name]], capture_output=True, text=True, check=False)
+def fetch_packages(names):
+    """Fetches Python packages; their folder, as a list."""
+    packages = [PACKAGES[name] for name in names]
+    if not packages:
+        return []
+    done = subprocess.run([ROOT / "tools/fetch-python", *packages], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise maven.Unavailable(f"{PACKAGES[name]} was not fetched from PyPI: {done.stderr.strip().splitlines()[-1]}")
-    return done.stdout.strip()
+        raise maven.Unavailable(f"{' and '.join(packages)} was not fetched from PyPI: {done.stderr.strip().splitlines()[-1]}")
+    return [done.stdout.strip()]
 
 
 def check_migration(name, jars):
     before = MIGRATIONS[name]
-    numpy = [fetch_package("numpy")] if name in WITH_NUMPY else []
-    printed = run_program(HERE / f"migrations/{name}_with_jpeer.py", jars, numpy)
+    numpy = ["numpy"] if name in WITH_NUMPY else []
+    printed = run_program(HERE / f"migrations/{name}_with_jpeer.py", jars, fetch_packages(numpy))
     try:
-        packages = [fetch_package(before)]
+        packages = fetch_packages([before, *numpy])
     except maven.Unavailable as reason:
         return f"{printed[-1]}; not compared with {before}: {reason}"
     wanted = run_program(HERE / f"migrations/{name}_with_{before}.py", jars, packages)
