@@ -70,11 +70,11 @@ class Rivals:
             self.py4j = None
 
 
-def fetched(package):
-    """Fetches a package, and returns the folder to import it from; None if the package cannot be fetched."""
-    done = subprocess.run([ROOT / "tools/fetch-python", package], capture_output=True, text=True, check=False)
+def fetched(*packages):
+    """Fetches packages, and returns the folder to import them from; None if they cannot be fetched."""
+    done = subprocess.run([ROOT / "tools/fetch-python", *packages], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        print(f"{package} is left out: {(done.stderr.strip().splitlines() or ['not fetched'])[-1]}", file=sys.stderr)
+        print(f"{' '.join(packages)} is left out: {(done.stderr.strip().splitlines() or ['not fetched'])[-1]}", file=sys.stderr)
         return None
     return done.stdout.strip()
 

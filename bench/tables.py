@@ -73,17 +73,17 @@ def warm(times):
 
 
 def packages(names):
-    """Returns the folders of the packages. LeftOut: one cannot be fetched."""
-    folders = [python.fetched(name) for name in names]
-    if None in folders:
+    """Returns the folder of the packages. LeftOut: they cannot be fetched."""
+    folder = python.fetched(*names)
+    if folder is None:
         raise rivals.LeftOut(" and ".join(names))
-    return folders
+    return folder
 
 
 def measure_jpeer(stack, jar, rows, sent, rounds):
     """Returns the ms of each kind, and the memory that reading into pandas needs, by the DataFrame's."""
     _, server, client = placements()[0]
-    folders = [python.PACKAGE, *packages(PACKAGES)]
+    folders = [python.PACKAGE, packages(PACKAGES)]
     alone = stack.enter_context(rivals.Program(server, "java", "-cp", jar, rivals.SOURCES / "TableAlone.java", rows, sent,
                                                CREATE.format(rows), QUERY, TARGET, INSERT))
     with pinned(server):
@@ -104,7 +104,7 @@ def measure_rival(name, jar, rows, sent):
     """Returns the ms for reading all rows into pandas, and for inserting; None: it was not measured."""
     names, reads, inserts = RIVALS[name]
     _, server, client = placements()[0]
-    folders = packages((*names, *PACKAGES[:2]))
+    folders = [packages((*names, *PACKAGES[:2]))]
     with contextlib.ExitStack() as stack:
         where = jar
         if name == "Py4J":

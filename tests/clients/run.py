@@ -75,10 +75,11 @@ def lines_of(text):
     return [line.strip() for line in text.splitlines() if line.strip()] or ["it printed nothing"]
 
 
-def fetched(tool, what):
-    """Fetches a package with the tool; the path that the tool prints."""
+def fetched(tool, *packages):
+    """Fetches packages with the tool; the path that the tool prints."""
+    what = " ".join(packages)
     try:
-        done = subprocess.run([ROOT / "tools" / tool, what], env={**os.environ, **PATIENCE}, timeout=FETCH_SECONDS,
+        done = subprocess.run([ROOT / "tools" / tool, *packages], env={**os.environ, **PATIENCE}, timeout=FETCH_SECONDS,
                               capture_output=True, text=True, check=False)
     except subprocess.TimeoutExpired:
         raise Unavailable(f"{what} was not fetched in {FETCH_SECONDS} s") from None
@@ -95,7 +96,8 @@ def command_of(client):
     runtime = "/usr/bin/python3" if client.in_python else shutil.which("node")
     if not client.in_python and (runtime is None or shutil.which("npm") is None):
         raise Unavailable("node and npm are not installed")
-    folder = [fetched("fetch-python" if client.in_python else "fetch-npm", package) for package in client.packages][0]
+    folder = fetched("fetch-python", *client.packages) if client.in_python \
+        else [fetched("fetch-npm", package) for package in client.packages][0]
     # The folder of the packages precedes Debian's own folder, because Debian's may have other versions.
     return [runtime, HERE / client.program], folder, {**os.environ, "PYTHONPATH": folder} if client.in_python else None
 

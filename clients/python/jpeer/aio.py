@@ -11,6 +11,7 @@ objects of a connection belong to the loop that opened the connection.
 """
 
 import asyncio
+import contextlib
 import inspect
 import os
 import threading
@@ -92,12 +93,13 @@ class AsyncJava:
 
     async def table_batches(self, source: Any, columns: Sequence[str] | None = None, rows: int = PAGE) -> AsyncIterator[Table]:
         """Yields the same rows in Tables of at most so many rows. The next one is fetched while one is used."""
-        batches = self._java.table_batches(_unwrapped(source), columns, rows)
+        batches: Any = self._java.table_batches(_unwrapped(source), columns, rows)  # a generator
         try:
             while (part := await asyncio.to_thread(next, batches, None)) is not None:
                 yield self._wrapped(part)
         finally:
-            batches.close()
+            with contextlib.suppress(ValueError):  # a thread fetches a page still, and drops the generator after it
+                batches.close()
 
     async def rows(self, source: Any, target: Any = "java.util.List", of: str | None = None) -> Any:
         """Sends rows to a Collection or a PreparedStatement; see jpeer.Java.rows."""

@@ -220,8 +220,7 @@ def _pandas_pages(frame: Any, page_rows: Callable[[], int]) -> Iterator[Page]:
 
 
 def _series_part(series: Any) -> Part:
-    import numpy
-
+    numpy = sys.modules["numpy"]  # which pandas has imported
     kind = getattr(series.dtype, "kind", "O")
     nulls = series.isna().to_numpy()
     mask = nulls if nulls.any() else None

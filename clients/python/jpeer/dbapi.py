@@ -20,9 +20,10 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._native import Object, Result, Typed
 from .classes import JavaClass
@@ -38,6 +39,7 @@ from .dbapi_errors import (
     OperationalError,
     ProgrammingError,
     Warning,
+    class_names,
     translating,
 )
 from .dbapi_types import (
@@ -66,8 +68,8 @@ from .dbapi_types import (
     plain,
     type_of,
 )
-from .exceptions import JavaException, PeerError
-from .rows import Page, Part, RowSender, columns_of, pages_of
+from .exceptions import JavaException, PeerError, handle_of
+from .rows import Job, Page, Part, RowSender, columns_of, pages_of
 from .tables import PAGE, Chunk, Table, _needed, read_table
 
 __all__ = [
@@ -86,14 +88,14 @@ paramstyle = "qmark"
 
 CONNECTION, STATEMENT, PREPARED = "java.sql.Connection", "java.sql.Statement", "java.sql.PreparedStatement"
 CALLABLE, RESULT_SET, METADATA = "java.sql.CallableStatement", "java.sql.ResultSet", "java.sql.ResultSetMetaData"
-DRIVER, DATABASE = "java.sql.Driver", "java.sql.DatabaseMetaData"
+DRIVER, DATABASE, BATCH_UPDATE = "java.sql.Driver", "java.sql.DatabaseMetaData", "java.sql.BatchUpdateException"
 SERVICE = "META-INF/services/java.sql.Driver"  # the file of a jar that names its drivers
 RETURN_GENERATED_KEYS = 1
 BATCH_STEPS = 500  # steps of one message
 LONG_VALUE = 1 << 16  # units or bytes: a longer parameter is a message of its own, which may be sent in pieces
 FIRST_PAGE, PAGE_GROWTH = 1024, 4
 BATCH_ROWS = 10_000  # rows of executemany in one batch of JDBC
-SUCCESS_NO_INFO = -2
+SUCCESS_NO_INFO, EXECUTE_FAILED = -2, -3
 ISOLATION_LEVELS = {"READ UNCOMMITTED": 1, "READ COMMITTED": 2, "REPEATABLE READ": 4, "SERIALIZABLE": 8}
 INSERTS = ("INSERT", "REPLACE", "MERGE")
 SCHEMA_CHANGES = ("CREATE", "ALTER", "DROP")
@@ -255,9 +257,9 @@ def connect(
 
 def _properties(java: Java, driver: Object, url: str, user: str | None, password: str | None, more: Mapping[str, Any] | None) -> Any:
     values = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (more or {}).items()}
-    for name, value in DRIVER_PROPERTIES.get(driver._java_type, {}).items():
-        if f"{name}=" not in url:
-            values.setdefault(name, value)
+    for key, default in DRIVER_PROPERTIES.get(driver._java_type, {}).items():
+        if f"{key}=" not in url:
+            values.setdefault(key, default)
     for name, value in (("user", user), ("password", password)):
         if value is not None:
             values[name] = value
@@ -359,7 +361,9 @@ class Connection:
             raise InterfaceError("the connection is closed")
 
     def _close_unused(self) -> None:
-        """Closes the statements of cursors that were closed or dropped: an open one may keep a table locked."""
+        """Closes the statements of cursors that were closed or dropped: an open one may keep a table locked. Every use of the
+        connection begins with this."""
+        self._product.settle()
         while self._unused:
             self._native.call(STATEMENT, "close", self._unused.popleft())
 
@@ -428,6 +432,7 @@ class Connection:
     def close(self) -> None:
         """Rolls the open transaction back, and closes the connection. A second call does nothing."""
         with self._lock:
+            self._product.settle()
             self._finalizer()
 
     def __enter__(self) -> "Connection":
@@ -653,17 +658,13 @@ class Cursor:
             self._reset()
             _checked_operation(operation)
             counts: list[int] = []
-            first = 0
             try:
                 if _is_frame(seq_of_parameters):
                     if self._sizes:  # an iteration gives the columns of most frames
                         raise ProgrammingError("setinputsizes is for lists of rows, not for a frame, whose columns have types")
                     counts = self._execute_frame(operation, seq_of_parameters)
                 else:
-                    rows = iter(seq_of_parameters)
-                    while page := list(islice(rows, BATCH_ROWS)):
-                        counts += self._execute_page(operation, page, first)
-                        first += len(page)
+                    counts = self._execute_list(operation, iter(seq_of_parameters))
             except BaseException:
                 self._forget_prepared()  # which may hold rows that were not executed
                 raise
@@ -676,7 +677,7 @@ class Cursor:
         product = self._connection._product
         statement = self._current = self._prepare(operation, False)
         self._native.call(PREPARED, "clearParameters", statement)
-        sender = RowSender(self._connection._java, statement)
+        sender = product.sender = RowSender(self._connection._java, statement, any_thread=True)
         width = 0
 
         def pages() -> Iterator[Page]:
@@ -691,37 +692,72 @@ class Cursor:
 
         try:
             return [each for part in sender.send(pages()) for each in memoryview(part).cast("i")]
-        except JavaException:
+        except JavaException as error:
             self._explain(statement, width)
+            self._name_row(error, sender.sent)
             raise
 
-    def _execute_page(self, operation: str, page: list[Parameters], first: int) -> list[int]:
-        """Executes a batch. Returns the update count of each row."""
-        width = len(page[0]) if isinstance(page[0], (list, tuple)) else -1
-        setters: list[list[Setter]] = []
-        parts: list[Part] = []
-        if width > 0 and not self._sizes and all(isinstance(row, (list, tuple)) and len(row) == width for row in page):
-            parts = self._parts(page, first)
-        if len(parts) != width:
-            setters = [self._setters(row, f"row {first + number}: ") for number, row in enumerate(page)]
-            width = len(setters[0])
-            other = next((number for number, row in enumerate(setters) if len(row) != width), None)
-            if other is not None:
-                raise ProgrammingError(f"row {first + other} has {len(setters[other])} parameters, and row {first} has {width}")
+    def _execute_list(self, operation: str, rows: Iterator[Parameters]) -> list[int]:
+        """Executes batches of the rows, and makes the next batch while one is executed. Returns the update count of each
+        row."""
+        batch = self._next_batch(rows, 0, None)
+        if batch is None:
+            return []
+        width = batch.width
         statement = self._current = self._prepare(operation, False)
         self._native.call(PREPARED, "clearParameters", statement)
         self._check_count(width)
+        sender = self._connection._product.sender = RowSender(self._connection._java, statement, any_thread=True)
+
+        def jobs() -> Iterator[Job]:
+            first = 0
+            each: _Batch | None = batch
+            while each is not None:
+                if each.setters:
+                    yield each.rows, True, partial(self._execute_setters, statement, each.setters)
+                else:
+                    yield from sender.jobs([([None] * width, each.rows, each.parts)], first)
+                first += each.rows
+                each = self._next_batch(rows, first, width)
+
+        counts: list[int] = []
         try:
-            if setters:
-                return self._execute_setters(statement, setters)
-            sender = RowSender(self._connection._java, statement)
-            counts: list[int] = []
-            for part in sender.send([([None] * width, len(page), parts)], first):
-                counts.extend(memoryview(part).cast("i"))
-            return counts
-        except JavaException:
+            for made in sender.run(jobs()):
+                counts.extend(made if isinstance(made, list) else memoryview(made).cast("i"))
+        except JavaException as error:
             self._explain(statement, width)
+            self._name_row(error, sender.sent)
             raise
+        return counts
+
+    def _name_row(self, error: JavaException, first: int) -> None:
+        """Adds a note about the row that has failed, if the driver has executed all others of the batch. PostgreSQL names
+        the entry of the batch; other drivers do not know it."""
+        handle = handle_of(error) if BATCH_UPDATE in class_names(error) else None
+        try:
+            counts = [] if handle is None else list(self._native.call(BATCH_UPDATE, "getUpdateCounts", handle) or ())
+        except (JavaException, PeerError):
+            return
+        if counts.count(EXECUTE_FAILED) == 1:
+            error.add_note(f"row {first + counts.index(EXECUTE_FAILED)} has failed; the other rows of its batch were executed")
+
+    def _next_batch(self, rows: Iterator[Parameters], first: int, width: int | None) -> "_Batch | None":
+        """Returns the next rows, whose first has this number; None: there are none. width: the parameters that a row must
+        have; None: as many as the first one has."""
+        page = list(islice(rows, BATCH_ROWS))
+        if not page:
+            return None
+        found = len(page[0]) if isinstance(page[0], (list, tuple)) else -1
+        if found > 0 and not self._sizes and all(isinstance(row, (list, tuple)) and len(row) == found for row in page):
+            parts = self._parts(page, first)
+            if len(parts) == found and width in (None, found):
+                return _Batch(found, len(page), parts, [])
+        setters = [self._setters(row, f"row {first + number}: ") for number, row in enumerate(page)]
+        wanted = len(setters[0]) if width is None else width
+        for number, row in enumerate(setters, first):
+            if len(row) != wanted:
+                raise ProgrammingError(f"row {number} has {len(row)} parameters, and row 0 has {wanted}")
+        return _Batch(wanted, len(page), [], setters if wanted else [])
 
     def _parts(self, page: list[Parameters], first: int) -> list[Part]:
         """Returns the columns of the parameters, up to the first that needs setters."""
@@ -1091,6 +1127,15 @@ class Cursor:
 
     def __repr__(self) -> str:
         return f"<jpeer.dbapi.Cursor of {self._connection!r}{', closed' if self._is_closed else ''}>"
+
+
+class _Batch(NamedTuple):
+    """Rows of executemany: their columns, or the setters of each row."""
+
+    width: int
+    rows: int
+    parts: list[Part]
+    setters: list[list[Setter]]
 
 
 class _Use:

@@ -91,7 +91,7 @@ BY_SQLITE_CODE: dict[int, Kind] = {
 }  # fmt: skip
 
 
-def _class_names(error: JavaException) -> list[str]:
+def class_names(error: JavaException) -> list[str]:
     return [name for each in type(error).__mro__ if (name := getattr(each, "_java_name", ""))]
 
 
@@ -129,7 +129,7 @@ def of_java(error: JavaException) -> Error:
 
 
 def _of_one(error: JavaException) -> Error:
-    names = _class_names(error)
+    names = class_names(error)
     state, code, following = None, None, None
     if SQL_EXCEPTION in names:
         handle = handle_of(error)
@@ -138,6 +138,8 @@ def _of_one(error: JavaException) -> Error:
     text = str(error) or error.java_class
     made = _kind_of(names, state, code)(text if SQL_EXCEPTION in names else f"{error.java_class}: {text}")
     made.state, made.code, made.__cause__ = state, code, error
+    for note in error.__dict__.pop("__notes__", ()):
+        made.add_note(note)
     made.__dict__["_following"] = following
     return made
 

@@ -10,11 +10,12 @@ import io
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import wait
 from typing import Any
 
 from ._native import Array, Connection, Object, Typed
 from .dbapi_errors import DataError, InterfaceError, ProgrammingError
-from .rows import Part, is_missing, list_part
+from .rows import Part, RowSender, is_missing, list_part
 from .sequences import to_python
 from .tables import Chunk
 from .times import UUID, BigDecimal, DateTime, Duration, nanoseconds_of
@@ -213,6 +214,13 @@ class Product:
 
     def __init__(self, name: str, connection: Connection, jdbc: Any) -> None:
         self.name, self._connection, self._jdbc = name, connection, jdbc
+        self.sender: RowSender | None = None  # of the last executemany
+
+    def settle(self) -> None:
+        """Waits for a batch that another thread executes, so that one call of JDBC runs at a time. Its result is for
+        executemany."""
+        if self.sender is not None and self.sender.running is not None:
+            wait([self.sender.running])
 
     def counts(self, word: str) -> bool:
         """Returns whether the count of a statement that begins with this word is its own."""
@@ -388,6 +396,7 @@ class PostgreSQL(Product):
         elements = [self._element(each) for each in value]
         of_bytes = kind == "bytea" and not any(isinstance(each, (list, tuple)) for each in value)
         array = (kind, Typed("byte[][]" if of_bytes else "java.lang.Object[]", elements))
+        self.settle()
         return "setArray", (self._connection.call(CONNECTION, "createArrayOf", self._jdbc, array),)
 
 

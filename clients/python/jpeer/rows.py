@@ -141,7 +141,9 @@ def is_missing(value: Any) -> bool:
 
 
 def _base(kind: type) -> type | None:
-    return kind if kind in TYPES else next((base for base in TYPES if issubclass(kind, base)), None)
+    if kind in TYPES:
+        return kind
+    return next((base for base in TYPES if issubclass(kind, base)), None)
 
 
 def _integers(values: Sequence[int]) -> Part | None:
@@ -284,15 +286,20 @@ def _chunk_part(chunk: Chunk) -> Part:
 # ---- sending ----
 
 
+# The rows, whether they are so few that another thread would not help, and the request.
+Job = tuple[int, bool, Callable[[], Any]]
+
+
 class RowSender:
     """Sends pages of rows to an object of Java: a Collection, which gets them as elements, or a PreparedStatement, which
-    executes each page as a batch."""
+    executes each page as a batch. any_thread: although threads are pinned, each Java thread may use the object."""
 
-    def __init__(self, java: "Java", target: Any, element: str | None = None) -> None:
+    def __init__(self, java: "Java", target: Any, element: str | None = None, any_thread: bool = False) -> None:
         if not isinstance(target, Object):
             raise TypeError(f"rows are for an object of Java, not {type(target).__name__}")
-        self._java, self._target, self._element = java, target, element
+        self._java, self._target, self._element, self._any_thread = java, target, element, any_thread
         self.sent = 0  # rows of the requests that have succeeded
+        self.running: Future[Any] | None = None  # the request that another thread has sent
         if java._pieces.message_max == 0:
             java._pieces.learn()
         self._room = min(java._pieces.message_max or ROOM, ROOM) - FRAME
@@ -304,27 +311,44 @@ class RowSender:
         return self._page_rows
 
     def send(self, pages: Iterable[Page], first: int = 0) -> Iterator[Any]:
-        """Yields the update counts of each request as a bytearray of int32, or None if the target is a Collection. A page
-        is encoded while the one before is executed. first: the number of the first row in errors."""
+        """Yields the update counts of each request as a bytearray of int32, or None if the target is a Collection. first:
+        the number of the first row in errors."""
+        return self.run(self.jobs(pages, first))
+
+    def jobs(self, pages: Iterable[Page], first: int = 0) -> "Iterator[Job]":
+        """Yields the requests for the pages."""
+        for page in self._fitting(pages):
+            rows = page[1]
+            yield rows, rows * len(page[2]) < FEW, partial(self._request, page, first)
+            first += rows
+
+    def run(self, jobs: "Iterator[Job]") -> Iterator[Any]:
+        """Yields the result of each job. The next job is made while one runs; it is dropped if that one fails."""
         connection = self._java._connection
         # In a callback, only this thread runs where Java waits; with pinned threads, the target belongs to a Java thread.
-        alone = connection.calling() is not None or connection.pins
+        alone = connection.calling() is not None or connection.pins and not self._any_thread
         pool: ThreadPoolExecutor | None = None
-        running: tuple[int, Future[Any]] | None = None
+        rows = 0
         try:
-            for page in self._fitting(pages):
-                if running is not None:
-                    yield self._end(running[0], running[1].result)
-                rows = page[1]
-                if alone or rows * len(page[2]) < FEW:
-                    running = None
-                    yield self._end(rows, partial(self._request, page, first))
+            while True:
+                failure, job = None, None
+                try:
+                    job = next(jobs, None)
+                except Exception as error:
+                    failure = error
+                if self.running is not None:  # whose rows are before those of the failure
+                    future, self.running = self.running, None
+                    yield self._end(rows, future.result)
+                if failure is not None:
+                    raise failure
+                if job is None:
+                    return
+                rows, is_short, run = job
+                if alone or is_short:
+                    yield self._end(rows, run)
                 else:
                     pool = pool or ThreadPoolExecutor(1, "jpeer-rows")
-                    running = rows, pool.submit(self._request, page, first)
-                first += rows
-            if running is not None:
-                yield self._end(running[0], running[1].result)
+                    self.running = pool.submit(run)
         finally:
             if pool is not None:
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -365,7 +389,7 @@ class RowSender:
 
     def _assembled(self, part: Part) -> Part:
         """Returns the one value of the column, which is too long for a message, as an object that was sent in pieces."""
-        value = part.data[0] if part.type == "object" else bytes(part.data)
+        value: Any = part.data[0] if part.type == "object" else bytes(part.data)
         if part.type == "string":
             value = value.decode()
         if part.type == "decimal":

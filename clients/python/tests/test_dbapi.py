@@ -215,6 +215,45 @@ class Cursors(Case):
                                  " values (?, 1)", [[50_000], [50_000]])
         self.assertEqual(error.state, "23505")
 
+    def test_executemany_makes_a_batch_while_one_is_executed(self):
+        url = "jdbc:h2:mem:overlap;LOCK_TIMEOUT=30000"
+        with dbapi.connect(url, java=java) as holder, dbapi.connect(url, java=java) as connection:
+            holder.execute("create table o(id int primary key)")
+            holder.commit()
+            cursor = connection.cursor()
+
+            def rows(last):
+                yield from ([number] for number in range(10_000))
+                last()  # while the rows before wait for the lock of the holder
+                yield from ([number] for number in range(10_000, 25_000))
+
+            holder.execute("insert into o values (7)")
+            cursor.executemany("insert into o values (?)", rows(holder.rollback))
+            self.assertEqual((cursor.rowcount, cursor.execute("select count(*) from o").fetchone()), (25_000, (25_000,)))
+            cursor.execute("create table copy(id int)").executemany("insert into copy values (?)", connection.execute("select id from o"))
+            self.assertEqual(cursor.execute("select count(distinct id) from copy").fetchone(), (25_000,))
+
+            def fail(kind):
+                raise kind("the rows end here")
+
+            cursor.execute("delete from o")
+            self.check_error(ValueError, "end here", cursor.executemany, "insert into o values (?)", rows(lambda: fail(ValueError)))
+            self.assertEqual(cursor.execute("select count(*) from o").fetchone(), (10_000,))
+            # the failure of the rows before is raised, and no row after them is sent
+            self.check_error(dbapi.IntegrityError, "Unique index", cursor.executemany, "insert into o values (?)", rows(lambda: fail(ValueError)))
+            cursor.execute("delete from o where id < 10000").execute("insert into o values (24000)")
+            connection.commit()
+            error = self.check_error(dbapi.IntegrityError, "Unique index", cursor.executemany, "insert into o values (?)", rows(lambda: None))
+            self.assertEqual(error.__notes__, ["the first 20000 rows were sent before",
+                                               "row 24000 has failed; the other rows of its batch were executed"])
+            connection.rollback()
+            holder.execute("insert into o values (7)")
+            with self.assertRaises(KeyboardInterrupt):
+                cursor.executemany("insert into o values (?)", rows(lambda: fail(KeyboardInterrupt)))
+            holder.rollback()
+            connection.rollback()
+            self.assertEqual(cursor.execute("select count(*) from o").fetchone(), (1,))
+
     def test_callproc(self):
         self.assertEqual(self.cursor.callproc("lower", ["FOO"]), ["FOO"])
         self.assertEqual(self.cursor.fetchall(), [("foo",)])

@@ -107,6 +107,15 @@ class Stubs(unittest.TestCase):
                 self.assertRegex(done.stderr, f"^python -m jpeer stubs: .*{words}.*\n$")
 
     @unittest.skipIf(importlib.util.find_spec("mypy") is None, "no mypy")
+    def test_mypy_accepts_the_package(self):
+        package = os.path.dirname(os.path.dirname(os.path.abspath(jpeer.__file__)))
+        path = "" if package.endswith("site-packages") else package
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder, "-p", "jpeer"], cwd=folder, text=True,
+                                  env={**os.environ, "MYPYPATH": path}, capture_output=True, timeout=4 * SECONDS, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @unittest.skipIf(importlib.util.find_spec("mypy") is None, "no mypy")
     def test_mypy_reads_the_stubs(self):
         package = os.path.dirname(os.path.dirname(os.path.abspath(jpeer.__file__)))
         path = [self.folder.name] if package.endswith("site-packages") else [self.folder.name, package]

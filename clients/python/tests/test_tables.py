@@ -1,11 +1,13 @@
 """java.table: rows of Java as columns, and what other libraries make of them."""
 
+import asyncio
 import collections
 import datetime
 import decimal
 import itertools
 import subprocess
 import sys
+import threading
 import unittest
 import unittest.mock
 import uuid
@@ -13,7 +15,7 @@ import uuid
 import jpeer
 from jpeer.rows import send_rows
 from jpeer.tables import Chunk
-from support import FIXTURES, ROOT, AioCase, launch, run_threads
+from support import FIXTURES, ROOT, SECONDS, AioCase, launch, run_threads
 
 H2 = "com.h2database:h2:2.3.232"
 
@@ -245,6 +247,27 @@ class Loop(AioCase):
         async for part in self.java.table_batches(await self.java.fixtures.Tables.stream(50_000), ["age"], rows=10):
             break
         self.assertEqual(len(part), 10)
+
+    async def test_batches_end_while_one_is_fetched(self):
+        called, gate = threading.Event(), threading.Event()
+
+        def row():
+            called.set()
+            gate.wait(SECONDS)
+            return [1]
+
+        stream = await self.java.java.util.stream.Stream.generate(row)
+
+        async def read():
+            async for _ in self.java.table_batches(stream, ["0"], rows=1):
+                pass
+
+        task = asyncio.create_task(read())
+        await asyncio.to_thread(called.wait, SECONDS)
+        task.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await task
+        gate.set()
 
 
 class Malformed(unittest.TestCase):

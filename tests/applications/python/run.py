@@ -72,19 +72,22 @@ def run_program(file, jars, packages=(), **variables):
     return output.strip().splitlines()
 
 
-def fetch_package(name):
-    """Fetches a Python package; its folder."""
-    done = subprocess.run([ROOT / "tools/fetch-python", PACKAGES[name]], capture_output=True, text=True, check=False)
+def fetch_packages(names):
+    """Fetches Python packages; their folder, as a list."""
+    packages = [PACKAGES[name] for name in names]
+    if not packages:
+        return []
+    done = subprocess.run([ROOT / "tools/fetch-python", *packages], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise maven.Unavailable(f"{PACKAGES[name]} was not fetched from PyPI: {done.stderr.strip().splitlines()[-1]}")
-    return done.stdout.strip()
+        raise maven.Unavailable(f"{' and '.join(packages)} was not fetched from PyPI: {done.stderr.strip().splitlines()[-1]}")
+    return [done.stdout.strip()]
 
 
 def check_migration(name, jars, numpy):
     before = MIGRATIONS[name]
     printed = run_program(program_of(name), jars, numpy)
     try:
-        packages = [fetch_package(before)]
+        packages = fetch_packages([before, *(["numpy"] if numpy else [])])
     except maven.Unavailable as reason:
         return f"{printed[-1]}; not compared with {before}: {reason}"
     wanted = run_program(HERE / f"migrations/{name}_with_{before}.py", jars, packages)
@@ -119,7 +122,7 @@ def program_of(name):
 def check(name):
     with tempfile.TemporaryDirectory(prefix="jpeer-applications-") as folder:
         jars = compile_java(name, maven.class_path(name, LIBRARIES[name], WITHOUT) if LIBRARIES[name] else "", folder)
-        numpy = [fetch_package("numpy")] if name in WITH_NUMPY else []
+        numpy = fetch_packages(["numpy"] if name in WITH_NUMPY else [])
         said = check_migration(name, jars, numpy) if name in MIGRATIONS else run_program(program_of(name), jars)[-1]
         return said if name in NOT_LEARNT else f"{said}; {check_learning(name, jars, numpy, folder)}"
 
