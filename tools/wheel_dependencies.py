@@ -10,7 +10,9 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -289,3 +291,31 @@ def build_musl_client(source, program):
         "json/libjpeer_json.a", "ring/libjpeer_ring.a", "base/libjpeer_base.a")]
     run(target.folder / "bin/jpeer-cc", "-O1", "-D_GNU_SOURCE", "-I", ROOT / "native/include", "-I", ROOT / "native", "-I", ROOT, source, "-o", program,
         *archives, folder / "libjpeer_llhttp.a", target.prefix / "lib/libssl.a", target.prefix / "lib/libcrypto.a")
+
+
+# Of libraries that are not compiled for musl; a header says the same for every C library.
+HEADERS = ("jansson.h", "jansson_config.h", "libdeflate.h", "wslay", "yaml.h", "zconf.h", "zip.h", "zipconf.h", "zlib.h", "zmq.h", "zmq_utils.h")
+
+
+def compile_for_musl(database):
+    """Compiles each C file of native and jni for musl, as the build of that compile_commands.json does for this machine. Yields what
+    the compiler says of files that do not compile. Call it after the wheel for musl was built."""
+    target = TARGETS["x86_64-musllinux_1_2"]
+    rows = {row["file"]: row for row in json.loads(Path(database).read_text(encoding="utf-8"))
+            if row["file"].startswith((f"{ROOT}/native/", f"{ROOT}/jni/"))}
+    with tempfile.TemporaryDirectory(prefix="jpeer-musl-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name in HEADERS:
+            for found in sorted(Path("/usr/include").glob(name)) or sorted(Path("/usr/include").glob(f"*-linux-gnu/{name}")):
+                Path(folder, name).symlink_to(found)
+
+        def compile_one(row):
+            words = shlex.split(row["command"])
+            flags = [word for at, word in enumerate(words) if word.startswith(("-I", "-D", "-std", "-isystem")) or words[at - 1] == "-isystem"]
+            return subprocess.run([target.folder / "bin/jpeer-cc", "-c", "-o", Path(folder, row["file"].replace("/", "_")), *flags, "-isystem",
+                                   folder, "-isystem", target.prefix / "include", row["file"]], cwd=row["directory"], text=True,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        for file, done in zip(rows, pool.map(compile_one, rows.values())):
+            if done.returncode != 0:
+                yield f"{file} does not compile for musl: {done.stderr}"
+    if not rows:
+        yield f"{database} has no file of native"

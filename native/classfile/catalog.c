@@ -2,8 +2,8 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/c_library.h"
 #include "base/clock.h"
-#include "base/process_memory.h"
 #include "classfile/builder.h"
 #include "classfile/excerpt.h"
 #include "classfile/jimage.h"
@@ -133,7 +133,7 @@ static enum jp_status load_tables(struct catalog *catalog, struct jp_error *erro
     builder_destroy(builder);
   else
     catalog->builder = builder;
-  process_memory_return(); /* the threads' heaps keep freed memory: 30 MB for 250 jars */
+  c_library_return_memory(); /* the threads' heaps keep freed memory: 30 MB for 250 jars */
   return status;
 }
 

@@ -1,8 +1,8 @@
 /* `jpeer run` starts options, policy, sockets, peer and JVM. Cheap steps that often fail come first. */
 #include "audit/audit.h"
+#include "base/c_library.h"
 #include "base/curve_keys.h"
 #include "base/log.h"
-#include "base/process_memory.h"
 #include "base/runtime_folder.h"
 #include "classfile/catalog.h"
 #include "classfile/class_path.h"
@@ -458,7 +458,7 @@ static bool is_healthy(const void *server)
 static int run_peer(struct run *run, struct jp_error *error)
 {
   const struct run_options *options = &run->options;
-  process_memory_bound_arenas();
+  c_library_bound_arenas();
   if (options->has_uuid)
     run->uuid = options->uuid;
   else

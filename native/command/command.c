@@ -495,11 +495,11 @@ void command_end_progress(struct progress *progress)
 int command_flush_output(const struct command *command)
 {
   errno = EIO; /* of a write before, whose reason is not known any more */
-  if (fflush(stdout) == 0 && !ferror(stdout))
+  if (fflush(command->out) == 0 && !ferror(command->out))
     return COMMAND_GOOD;
   const int fault = errno;
-  clearerr(stdout);
-  if (has_no_reader(fileno(stdout))) {
+  clearerr(command->out);
+  if (has_no_reader(fileno(command->out))) {
     output_pipe = PIPE_ENDED;
     return COMMAND_GOOD;
   }
@@ -555,7 +555,7 @@ static int print_curl(const struct command *command, struct text message)
   BUFFER_LITERAL(&out, " -H 'Content-Type: application/json' -d ");
   append_quoted(&out, message);
   command_write_text(command, buffer_text(&out));
-  putchar('\n');
+  fputc('\n', command->out);
   buffer_fini(&out);
   return COMMAND_GOOD;
 }
@@ -574,7 +574,7 @@ static int print_request(const struct command *command, const struct failure *fa
     code = print_curl(command, message);
   } else {
     command_write_text(command, message);
-    putchar('\n');
+    fputc('\n', command->out);
   }
   buffer_fini(&batch);
   if (code == COMMAND_GOOD && failure->has_place)
@@ -857,7 +857,7 @@ bool command_open_for_completion(struct command *command, const char *url)
 {
   const struct jp_client_config config = {.size = sizeof config, .connect_timeout_ms = 1000};
   struct jp_client_error error;
-  *command = (struct command){.name = "complete", .options = {.url = url, .timeout_ms = 3000}};
+  *command = (struct command){.name = "complete", .out = stdout, .options = {.url = url, .timeout_ms = 3000}};
   arena_init(&command->peers);
   buffer_init(&command->printed);
   if (url == NULL) {
@@ -893,17 +893,18 @@ static void print_watched(const struct command *command, struct text shown, stru
 {
   if (!command->is_terminal) {
     if (!text_equal(shown, last))
-      fwrite(shown.data, 1, shown.len, stdout);
+      fwrite(shown.data, 1, shown.len, command->out);
     return;
   }
-  fputs("\033[H\033[2J", stdout);
+  fputs("\033[H\033[2J", command->out);
   for (size_t at = 0; at < shown.len;) {
     size_t end = at;
     while (end < shown.len && shown.data[end] != '\n')
       end++;
     struct text line = text_slice(shown, at, end);
     bool is_changed = last.data != NULL && !text_has_line(last, line);
-    printf("%s%.*s%s\n", is_changed ? "\033[7m" : "", TEXT_ARGS(line), is_changed ? "\033[0m" : "");
+    fprintf(command->out, "%s%.*s%s\n", is_changed ? "\033[7m" : "", TEXT_ARGS(line),
+            is_changed ? "\033[0m" : "");
     at = end + 1;
   }
 }
@@ -915,19 +916,19 @@ static int repeat_command(struct command *command, int (*run)(struct command *co
   size_t last_length = 0;
   int code = COMMAND_GOOD;
   while (code == COMMAND_GOOD && !command_is_interrupted()) {
-    FILE *terminal = stdout;
+    FILE *terminal = command->out;
     char *shown = NULL;
     size_t length = 0;
-    stdout = open_memstream(&shown, &length);
-    if (stdout == NULL) {
-      stdout = terminal;
+    command->out = open_memstream(&shown, &length);
+    if (command->out == NULL) {
+      command->out = terminal;
       code = COMMAND_FAILED;
       break;
     }
     evaluator_set_results(command->evaluator, 0);
     code = run(command);
-    fclose(stdout);
-    stdout = terminal;
+    fclose(command->out);
+    command->out = terminal;
     print_watched(command, (struct text){shown, length}, (struct text){last, last_length});
     if (code == COMMAND_GOOD)
       code = command_flush_output(command);
@@ -1089,6 +1090,7 @@ static int run_row(const struct command_row *row, char *const *args, size_t arg_
   int code;
   buffer_init(&command.printed);
   arena_init(&command.peers);
+  command.out = stdout;
   command.is_terminal = isatty(STDOUT_FILENO) == 1;
   const char *no_colour = getenv("NO_COLOR");
   command.has_colour = command.is_terminal && (no_colour == NULL || *no_colour == '\0');

@@ -109,7 +109,9 @@ struct command {
   struct session_file *session; /* NULL: none */
   const char *session_id;
   bool reconnects;
-  bool is_terminal; /* stdout */
+  FILE *
+      out; /* where results go: stdout; while the shell shows or sends them, the pager's text, a pipe or a file */
+  bool is_terminal; /* out */
   bool has_colour;
 };
 

@@ -69,7 +69,7 @@ struct line_editor {
   struct library library;
   EditLine *edit; /* NULL: lines are read as they are */
   History *history;
-  FILE *out; /* the terminal: the shell may write its results to a file by stdout */
+  FILE *out; /* the terminal */
   const char *prompt;
   char *last; /* entry of the history */
   bool is_terminal;

@@ -13,7 +13,7 @@
 static void write_line(const struct command *command, struct text text)
 {
   command_write_text(command, text);
-  putchar('\n');
+  fputc('\n', command->out);
 }
 
 /* ---- ls ---- */
@@ -32,7 +32,7 @@ static void print_names(const struct command *command, struct jp_json names, con
     struct text name = value_read_text(&arena, item);
     if (pattern == NULL || (name.len > 0 && fnmatch(pattern, name.data, 0) == 0)) {
       command_write_text(command, name);
-      puts(end);
+      fprintf(command->out, "%s\n", end);
     }
     arena_reset(&arena);
   }
@@ -259,8 +259,8 @@ int command_ping(struct command *command)
   int code = run_control(command, &request, &answer);
   clock_gettime(CLOCK_MONOTONIC, &end);
   if (code == COMMAND_GOOD)
-    printf("alive: %.2f ms\n",
-           (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6);
+    fprintf(command->out, "alive: %.2f ms\n",
+            (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) / 1e6);
   jp_answer_free(answer);
   return code;
 }
@@ -396,7 +396,7 @@ static int print_peers(const struct command *command, const struct jp_directory_
   if (is_array)
     BUFFER_LITERAL(&out, "]\n");
   if (command->options.watch && !is_json && command->is_terminal)
-    fputs("\033[H\033[2J", stdout);
+    fputs("\033[H\033[2J", command->out);
   else if (command->options.watch && !is_json)
     buffer_append_char(&out, '\n'); /* the lists are apart */
   command_write_text(command, out.failed || out.len == 0 ? TEXT("") : buffer_text(&out));

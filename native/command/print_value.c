@@ -13,7 +13,7 @@ enum { SHOWN_STANDARD = 10, JSON_PAGE = 10000 };
 void command_write_text(const struct command *command, struct text text)
 {
   if (!command->is_terminal) {
-    fwrite(text.data, 1, text.len, stdout);
+    fwrite(text.data, 1, text.len, command->out);
     return;
   }
   size_t size = text.len * 6 + 1;
@@ -21,7 +21,7 @@ void command_write_text(const struct command *command, struct text text)
   if (shown == NULL)
     return;
   size_t length = text_escape(text, "\n\t", "", shown, size);
-  fwrite(shown, 1, length < size ? length : size - 1, stdout);
+  fwrite(shown, 1, length < size ? length : size - 1, command->out);
   free(shown);
 }
 
@@ -183,10 +183,10 @@ static int print_object(struct command *command, struct value *object)
     buffer_fini(&out);
     return code;
   }
-  printf("$%zu %s%s%s", number, command->has_colour ? "\033[36m" : "",
-         object->type == NULL ? "" : object->type, command->has_colour ? "\033[0m" : "");
+  fprintf(command->out, "$%zu %s%s%s", number, command->has_colour ? "\033[36m" : "",
+          object->type == NULL ? "" : object->type, command->has_colour ? "\033[0m" : "");
   command_write_text(command, out.len > 1 ? buffer_text(&out) : TEXT(""));
-  putchar('\n');
+  fputc('\n', command->out);
   buffer_fini(&out);
   return COMMAND_GOOD;
 }
@@ -304,7 +304,7 @@ static int print_json(struct command *command, struct value *value)
   buffer_init(&out);
   bool is_good = append_json(command, value, &out, &failure);
   if (is_good && !out.failed)
-    printf("%.*s\n", (int)out.len, out.data);
+    fprintf(command->out, "%.*s\n", (int)out.len, out.data);
   int code = is_good ? COMMAND_GOOD : command_report(command, failure, TEXT_ABSENT);
   buffer_fini(&out);
   return code;
@@ -320,7 +320,7 @@ static int print_lines(struct command *command, const struct value *const *value
     buffer_clear(&out);
     is_good = append_json(command, values[i], &out, &failure);
     if (is_good)
-      printf("%.*s\n", (int)out.len, out.data);
+      fprintf(command->out, "%.*s\n", (int)out.len, out.data);
   }
   buffer_fini(&out);
   return is_good ? COMMAND_GOOD : command_report(command, failure, TEXT_ABSENT);
@@ -439,11 +439,11 @@ int command_print_value(struct command *command, struct value *value)
   if (value->kind != VALUE_OBJECT)
     command_append_plain(value, &out);
   if (command->options.raw)
-    fwrite(out.data, 1, out.len, stdout);
+    fwrite(out.data, 1, out.len, command->out);
   else
     command_write_text(command, out.len == 0 ? TEXT("") : buffer_text(&out));
   if (!command->options.raw)
-    putchar('\n');
+    fputc('\n', command->out);
   buffer_fini(&out);
   return COMMAND_GOOD;
 }

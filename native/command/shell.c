@@ -26,7 +26,7 @@ struct shell {
   char *next_url;     /* of \open; NULL: none */
   const char *file;   /* of the script that runs; NULL: the terminal */
   struct text source; /* that runs */
-  FILE *terminal;     /* stdout itself */
+  FILE *terminal;     /* where results go without \o */
   int status;         /* of the last failure */
   enum shell_flow flow;
   bool shows_time;
@@ -50,12 +50,12 @@ static void show_in_pager(const struct shell *shell, const char *shown, size_t l
     is_wide |= size.ws_col > 0 && column > size.ws_col;
   }
   if (shell->editor == NULL || size.ws_row == 0 || (lines + 1 < size.ws_row && !is_wide)) {
-    fwrite(shown, 1, length, stdout);
+    fwrite(shown, 1, length, shell->command->out);
     return;
   }
   FILE *out = popen(pager == NULL || *pager == '\0' ? "less -RFXS 2>/dev/null || cat" : pager, "we");
   if (out == NULL) {
-    fwrite(shown, 1, length, stdout);
+    fwrite(shown, 1, length, shell->command->out);
     return;
   }
   fwrite(shown, 1, length, out);
@@ -74,7 +74,7 @@ static void show_value(struct shell *shell, struct value *value)
 {
   char *shown = NULL;
   size_t length = 0;
-  FILE *out = stdout;
+  FILE *out = shell->command->out;
   if (!shell->command->is_terminal) {
     shell->status = command_print_value(shell->command, value);
     if (shell->status == COMMAND_GOOD)
@@ -83,18 +83,18 @@ static void show_value(struct shell *shell, struct value *value)
       command_forget_interrupt(); /* the statements after it run without a reader */
     return;
   }
-  stdout = open_memstream(&shown, &length);
-  if (stdout == NULL) {
-    stdout = out;
+  shell->command->out = open_memstream(&shown, &length);
+  if (shell->command->out == NULL) {
+    shell->command->out = out;
     shell->status = fail_memory();
     return;
   }
   shell->status = command_print_value(shell->command, value);
-  fclose(stdout);
-  stdout = out;
+  fclose(shell->command->out);
+  shell->command->out = out;
   show_in_pager(shell, shown, length);
   free(shown);
-  fflush(stdout);
+  fflush(shell->command->out);
 }
 
 /* ---- failures ---- */
@@ -126,7 +126,7 @@ static void report_failure(struct shell *shell, const struct failure *failure)
 {
   struct buffer out;
   buffer_init(&out);
-  fflush(stdout);
+  fflush(shell->command->out);
   bool has_place = failure->kind == FAILURE_PROGRAM && failure->has_place;
   if (has_place && (shell->editor == NULL || shell->file != NULL)) {
     language_write_fault(&out, shell->file, shell->source, failure->at, failure->error.text);
@@ -236,11 +236,11 @@ static bool run_file(struct shell *shell, const char *path)
 /* The end of \o: COMMAND_FAILED if not all results could be written. */
 static int end_output(struct shell *shell)
 {
-  if (stdout == shell->terminal)
+  if (shell->command->out == shell->terminal)
     return COMMAND_GOOD;
   int code = command_flush_output(shell->command);
-  fclose(stdout);
-  stdout = shell->terminal;
+  fclose(shell->command->out);
+  shell->command->out = shell->terminal;
   shell->command->is_terminal = isatty(STDOUT_FILENO) == 1;
   return code;
 }
@@ -256,8 +256,8 @@ static void run_output(struct shell *shell, const char *words)
     shell->status = COMMAND_FAILED;
     return;
   }
-  fflush(stdout);
-  stdout = file;
+  fflush(shell->command->out);
+  shell->command->out = file;
   shell->command->is_terminal = false;
 }
 
@@ -274,11 +274,11 @@ static void run_describe(struct shell *shell, const char *words)
     struct command *command = shell->command;
     const char *package;
     for (size_t i = 0; (package = evaluator_imported_package(command->evaluator, i)) != NULL; i++)
-      printf("%s\n", package);
+      fprintf(shell->command->out, "%s\n", package);
   } else {
     shell->status = command_describe(shell->command);
   }
-  fflush(stdout);
+  fflush(shell->command->out);
   shell->command->word_count = 0;
   free(copy);
 }
@@ -291,11 +291,11 @@ static void run_refs(struct shell *shell, const char *words)
   for (size_t i = 0; (name = evaluator_variable(shell->command->evaluator, i, &value)) != NULL; i++) {
     char described[120];
     if (value->ref != NULL)
-      printf("%-12s %s\n", name, value->type == NULL ? "" : value->type);
+      fprintf(shell->command->out, "%-12s %s\n", name, value->type == NULL ? "" : value->type);
     else
-      printf("%-12s %s\n", name, value_describe(value, described));
+      fprintf(shell->command->out, "%-12s %s\n", name, value_describe(value, described));
   }
-  fflush(stdout);
+  fflush(shell->command->out);
 }
 
 static void run_drop(struct shell *shell, const char *words)
@@ -350,8 +350,8 @@ static void run_edited(struct shell *shell, const char *path)
   if (!read_whole(path, &content)) {
     shell->status = COMMAND_FAILED;
   } else if (content.len > 0) {
-    fwrite(content.data, 1, content.len, stdout);
-    fflush(stdout);
+    fwrite(content.data, 1, content.len, shell->command->out);
+    fflush(shell->command->out);
     (void)run_source(shell, NULL, buffer_text(&content));
     line_editor_keep(shell->editor, buffer_text(&content));
   }
@@ -359,9 +359,9 @@ static void run_edited(struct shell *shell, const char *path)
 }
 
 /* Runs a command of the system, and prints its status if it failed. */
-static bool run_system(const char *line)
+static bool run_system(const struct shell *shell, const char *line)
 {
-  fflush(stdout);
+  fflush(shell->command->out);
   int status = system(line);
   if (status == -1)
     fprintf(stderr, "cannot run the command: %s\n", strerror(errno));
@@ -394,7 +394,7 @@ static void run_edit(struct shell *shell, const char *words)
   buffer_append_char(&line, '\0');
   if (line.failed)
     shell->status = fail_memory();
-  else if (run_system(line.data))
+  else if (run_system(shell, line.data))
     run_edited(shell, path);
   else
     shell->status = COMMAND_FAILED;
@@ -416,7 +416,7 @@ static void run_include(struct shell *shell, const char *words)
 
 static void run_program(struct shell *shell, const char *words)
 {
-  if (!run_system(words))
+  if (!run_system(shell, words))
     shell->status = COMMAND_FAILED;
 }
 
@@ -486,10 +486,10 @@ static void run_help(struct shell *shell, const char *words)
   (void)words;
   for (size_t i = 0; i < SHELL_COMMANDS; i++) {
     text_format(left, sizeof left, "\\%s %s", shell_commands[i].name, shell_commands[i].arguments);
-    printf("  %-28s%s\n", left, shell_commands[i].help);
+    fprintf(shell->command->out, "  %-28s%s\n", left, shell_commands[i].help);
   }
-  puts("TAB completes; Ctrl-C ends a call in Java; Ctrl-R searches the history.");
-  fflush(stdout);
+  fputs("TAB completes; Ctrl-C ends a call in Java; Ctrl-R searches the history.\n", shell->command->out);
+  fflush(shell->command->out);
 }
 
 /* line: after the backslash. */
@@ -547,18 +547,18 @@ static void run_piped(struct shell *shell, struct text source, struct text progr
 {
   char *line = strndup(program.data, program.len);
   FILE *pipe = line == NULL ? NULL : popen(line, "we");
-  FILE *out = stdout;
+  FILE *out = shell->command->out;
   bool was_terminal = shell->command->is_terminal;
   free(line);
   if (pipe == NULL) {
     fprintf(stderr, "cannot run the command: %s\n", strerror(errno));
     return;
   }
-  fflush(stdout);
-  stdout = pipe;
+  fflush(shell->command->out);
+  shell->command->out = pipe;
   shell->command->is_terminal = false;
   (void)run_source(shell, NULL, source);
-  stdout = out;
+  shell->command->out = out;
   shell->command->is_terminal = was_terminal;
   (void)pclose(pipe);
   command_forget_interrupt();
@@ -605,7 +605,7 @@ static int run_terminal(struct shell *shell)
     text_format(more, sizeof more, "%*s> ", width > 2 && width < sizeof first ? (int)width - 2 : 0, "..");
     enum line_result result = line_editor_read(shell->editor, entry.len == 0 ? first : more, &entry);
     if (result == LINE_ENDED) {
-      putchar('\n');
+      fputc('\n', shell->command->out);
       break;
     }
     if (result == LINE_INTERRUPTED) {
@@ -684,7 +684,7 @@ static int begin_terminal(struct shell *shell)
 int command_shell(struct command *command)
 {
   const struct command_options *options = &command->options;
-  struct shell shell = {.listener = {take_value, take_command}, .command = command, .terminal = stdout};
+  struct shell shell = {.listener = {take_value, take_command}, .command = command, .terminal = command->out};
   int code = COMMAND_GOOD;
   shell.completer = completer_create(command);
   if (shell.completer == NULL ||

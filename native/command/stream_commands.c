@@ -26,7 +26,7 @@ static size_t next_page(size_t page, int64_t took_ms)
 static bool write_line(const struct command *command, struct text line)
 {
   command_write_text(command, line);
-  return putchar('\n') != EOF;
+  return fputc('\n', command->out) != EOF;
 }
 
 /* Prints the elements of a page as texts; the texts of objects are asked for together. */
@@ -103,7 +103,7 @@ int command_print_elements(struct command *command, struct value *object)
     }
     page = next_page(page, clock_now_ms() - begin_ms);
     is_written = is_plain ? print_jsons(command, &fetch) : print_texts(command, &pool, &fetch);
-    if (is_written || ferror(stdout))
+    if (is_written || ferror(command->out))
       code = command_flush_output(command);
     else if (!command_pipe_has_ended()) /* the texts of the elements did not arrive */
       code = command_report_lost(command);

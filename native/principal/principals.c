@@ -1,6 +1,7 @@
 #include "principal/principals.h"
 
 #include "audit/audit.h"
+#include "base/c_library.h"
 #include "base/log.h"
 
 #include <openssl/crypto.h>
@@ -304,12 +305,8 @@ enum jp_status principals_create(const struct principals_config *config, struct 
   if (made == NULL)
     return jp_fail_memory(error, NULL);
   made->config = *config;
-  pthread_rwlockattr_t attributes;
-  pthread_rwlockattr_init(&attributes);
-  /* A flood of wrong tokens must not keep a reload waiting. No function takes the lock twice. */
-  pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-  pthread_rwlock_init(&made->lock, &attributes);
-  pthread_rwlockattr_destroy(&attributes);
+  /* A flood of wrong tokens must not keep a reload waiting. */
+  c_library_init_writers_lock(&made->lock);
   enum jp_status status = principals_reload(made, error);
   if (status == JP_OK)
     *principals = made;

@@ -89,6 +89,19 @@ class DocsLinks(unittest.TestCase):
                     self.assertRegex(find(path).read_text(encoding="utf-8"), rf"\b{name}\b")
         self.assertGreater(found, 10)
 
+    def test_names_of_the_house_exist(self):
+        """Names of C and Python, and files without their folders, on the pages about the sources."""
+        files = [file for file in tracked(*SOURCES, "clients", "packaging") if file.suffix not in (".class", ".jar", ".gz", ".md")]
+        names = {file.name for file in files}
+        words = set(re.findall(r"\w+", "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file())))
+        for page in (ROOT / "docs/house.md", *sorted((ROOT / "docs/internals").glob("*.md"))):
+            for token in re.findall(r"`([^`\n]+)`", without_code(page.read_text(encoding="utf-8"))):
+                with self.subTest(page=page.name, name=token):
+                    if FILE.fullmatch(token) and not PLACEHOLDER.search(token):
+                        self.assertTrue(token in names or any((base / token).exists() for base in (page.parent, ROOT, ROOT / "docs")))
+                    elif re.fullmatch(r"(?:(?:struct|enum) )?[A-Za-z]\w*(?:_\w+|[a-z][A-Z]\w*)+(?:\(\))?", token):
+                        self.assertTrue(token.split()[-1].removesuffix("()") in words)
+
     def test_code_cites_headings_that_exist(self):
         """Comments name a page of docs/ and, in quotes after it, headings."""
         found = 0

@@ -10,7 +10,7 @@ old           the peer of x86-64 in a Debian 11 (glibc 2.31) with a Java runtime
 suite         the package's own tests, on the wheel for x86-64
 newer         a program with the wheel for x86-64, on each CPython later than Debian's that this machine has
 aarch64       units of base and ring, and conformance, for aarch64, under qemu-user, in a Debian 12 of that processor; needs root
-musl          what the extension for musl needs, and tests of the client in it in C, under musl's loader, with peers of this machine
+musl          whether all C compiles for musl; what the extension for musl needs, and tests of the client in it in C, under musl's loader, with peers of this machine
 reproducible  builds the wheel for x86-64 in another folder, and compares the bytes
 
 The last line has the counts. What this machine cannot have (a root of another Debian, qemu) counts as skipped, with the reason.
@@ -278,6 +278,7 @@ def check_musl():
     peers that they launch are this machine's."""
     subprocess.run([ROOT / "tools/install-packages", "musl"], check=True)
     target = TARGETS["x86_64-musllinux_1_2"]
+    yield from dependencies.compile_for_musl(ROOT / os.environ.get("JPEER_BUILD", "build/release") / "compile_commands.json")
     with tempfile.TemporaryDirectory(prefix="jpeer-wheel-") as folder:
         tree = unpack_wheel(target, folder)
         done = subprocess.run(["/lib/ld-musl-x86_64.so.1", "--list", tree / "jpeer/_native.abi3.so"], stdout=subprocess.PIPE,

@@ -1,7 +1,7 @@
 /* Columns for the Arrow C data interface, and columns from it (https://arrow.apache.org/docs/format/
  * CDataInterface.html). The columns of jpeer have Arrow's layout, so that a Table is exported without a copy; a
  * column of another library is copied, because it may have other widths, an offset or a dictionary. */
-#include "base/process_memory.h"
+#include "base/c_library.h"
 #include "py_native.h"
 
 #include <stdio.h>
@@ -366,7 +366,7 @@ PyObject *arrow_return_free_memory(PyObject *module, PyObject *unused)
   (void)unused;
   /* The buffers of a page's columns lie side by side, so that those of one column leave holes, which glibc keeps. */
   Py_BEGIN_ALLOW_THREADS;
-  process_memory_return();
+  c_library_return_memory();
   Py_END_ALLOW_THREADS;
   Py_RETURN_NONE;
 }

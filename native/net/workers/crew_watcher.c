@@ -1,8 +1,8 @@
 /* The watcher's thread: adds members, serves what no member can serve, checks long calls, and runs the tick. */
 #include "base/buffer.h"
+#include "base/c_library.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/process_memory.h"
 #include "net/workers/crew_state.h"
 
 #include <inttypes.h>
@@ -497,7 +497,7 @@ static void run_tick(struct crew *crew, struct watch *watch)
 }
 
 /* Returns freed memory to the system when the crew has had no work for a second: after an hour of mixed load
- * this can be 120 MB. process_memory_return locks the arenas for milliseconds, so it is not called while there is
+ * this can be 120 MB. c_library_return_memory locks the arenas for milliseconds, so it is not called while there is
  * work. */
 static void return_free_memory(struct watch *watch)
 {
@@ -505,7 +505,7 @@ static void return_free_memory(struct watch *watch)
   int64_t now_ms = clock_now_ms();
   if (!watch->has_worked || now_ms < watch->moved_ms + IDLE_MS || now_ms < watch->trim_ms)
     return;
-  process_memory_return();
+  c_library_return_memory();
   watch->trim_ms = now_ms + TRIM_EVERY_MS;
   watch->has_worked = false;
 }
