@@ -119,6 +119,20 @@ class Figures(PeerCase):
         eventually(lambda: requests(before, figures(self.peer)) == wanted,  # its thread may return after the answer
                    lambda: requests(before, figures(self.peer)))
 
+    def test_calls_whose_time_is_over_before_their_turn(self):
+        sleep = {"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"type": "java.lang.Thread", "method": "sleep",
+                                                                        "args": [300]}}
+        for kind in (WebSocketClient, ZmqClient, ShmClient):
+            with self.subTest(kind=kind.name), kind(self.peer) as client:
+                before = figures(self.peer)
+                client.send(json.dumps(sleep))
+                for number in range(3):
+                    client.send(json.dumps({**sleep, "id": number, "options": {"timeout": 20}}))
+                for _ in range(4):
+                    client.receive()
+                wanted = {("call", "ok"): 1, ("call", "timeout"): 3}
+                eventually(lambda: requests(before, figures(self.peer)) == wanted, lambda: requests(before, figures(self.peer)))
+
     def test_a_call_whose_client_has_left_is_cancelled(self):
         for kind in (WebSocketClient, ShmClient):
             with self.subTest(kind=kind.name):

@@ -644,6 +644,8 @@ static void handle_ended(void *context, const struct jsonrpc_request *request,
   const struct rpc_answer answer = {.request_id = request->id, .compat_pal = call->peer->config.compat_pal};
   struct outcome outcome;
   rpc_call_fail(call->cause, &call->arena, &outcome);
+  if (!call->is_served) /* else it counts when its thread returns */
+    count_workerless(call, rpc_jsonrpc_metrics_method(request->method), rpc_metrics_outcome(&outcome));
   audit_without_worker(call, request, NULL, call->is_served ? "answered" : NULL, NULL, &outcome);
   struct buffer *data =
       jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
@@ -653,7 +655,9 @@ static void handle_ended(void *context, const struct jsonrpc_request *request,
 static enum rpc_served answer_ended(void *context, const struct rpc_client *client, struct text message,
                                     enum rpc_call_cause cause, bool is_served, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .sender = client, .cause = cause, .is_served = is_served};
+  struct rpc_peer *peer = context;
+  struct workerless_call call = {
+      .peer = peer, .sender = client, .cause = cause, .is_served = is_served, .counts = &peer->shared_counts};
   return convert_handled(handle_without_worker(&call, message, out, handle_ended));
 }
 

@@ -26,6 +26,9 @@ struct rpc_jsonrpc_worker {
   struct rpc_fastpath *fastpath; /* rpc/fastpath/fastpath.h; NULL: nothing is kept yet */
 };
 
+/* For GET /metrics: the method of a request that was not decoded. */
+enum metrics_method rpc_jsonrpc_metrics_method(struct text method);
+
 static inline struct rpc_jsonrpc_peer *rpc_jsonrpc_peer(const struct rpc_peer *peer)
 {
   return peer->codec_states[RPC_CODEC_JSONRPC];
