@@ -218,11 +218,22 @@ class Figures(PeerCase):
         begun = client.begin_call(CALLING, "here", client.give())
         call = client.await_call()
         self.assertEqual(self.figure("jpeer_callbacks_open") - before["jpeer_callbacks_open"], 1)
-        self.assertEqual(self.figure("jpeer_threads", state="waiting"), 1)
+        eventually(lambda: self.figure("jpeer_threads", state="waiting") == 1)  # the thread has sent the call before it waits
         call.answer("done")
         client.end(begun)
         self.assertEqual(self.figure("jpeer_callbacks_total") - before["jpeer_callbacks_total"], 1)
         eventually(lambda: self.figure("jpeer_callbacks_open") == before["jpeer_callbacks_open"])
+
+    def test_requests_that_are_refused_beside_a_callback(self):
+        client = self.connect(CallbackClient)
+        before = figures(self.peer)
+        begun = client.begin_call(CALLING, "here", client.give())
+        nested = {"jsonrpc": "2.0", "id": 77, "method": "get", "params": {"type": "java.lang.Integer", "field": "MAX_VALUE"}}
+        client.send_json({**nested, "options": {"within": "cb-99999"}})
+        client.send_json([nested, {"jsonrpc": "2.0", "id": client.await_call().id, "result": 5}])
+        self.assertRaises(Exception, client.end, begun)
+        counted = requests(before, figures(self.peer))
+        self.assertEqual((counted["get", "invalid"], counted["other", "invalid"]), (2, 1), counted)
 
     def test_threads(self):
         steering, pinned = self.connect(), self.connect()
