@@ -557,7 +557,10 @@ static bool may_be_control(struct text message)
 static bool serve_beside(void *context, struct rpc_client *client, const struct rpc_beside *beside,
                          struct text message, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .sender = client, .client = client, .beside = beside};
+  struct workerless_call call = {.peer = context,
+                                 .sender = client == NULL ? beside->sender : client,
+                                 .client = client,
+                                 .beside = beside};
   size_t start = out->len;
   if (call.peer->config.compat_pal || !may_be_control(message) || !is_single_request(call.peer, message))
     return false;
