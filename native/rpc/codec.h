@@ -79,6 +79,7 @@ struct rpc_beside {
   /* True if the sender may end the calls of other clients. Used only if serve_beside has no client; otherwise the
    * client's principal decides. */
   bool is_admin;
+  const struct rpc_client *sender; /* for the audit, likewise; NULL: not known */
 };
 
 struct rpc_codec {

@@ -299,6 +299,32 @@ class Operations(Audited):
                 # Its own line, and perhaps that of the call after it, whose answer has not arrived yet.
                 self.assertIn(len(self.events("end")) - 1 - 3 * turn - answers, (0, 1))
 
+    def test_answers_in_place_of_a_thread_say_whose_they_are(self):
+        """Over ZeroMQ, too: of requests whose time is over before their turn, of a lost thread, and of a cancel."""
+        self.audited("--call-timeout", "300ms")
+        sleep = {"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"type": "java.lang.Thread", "method": "sleep", "args": [200]}}
+        with ZmqClient(self.peer) as client:
+            client.send(json.dumps(sleep))
+            client.send(json.dumps({**sleep, "id": 2, "options": {"timeout": 20}}))
+            client.receive(), client.receive()
+            client.send(json.dumps(call_request(3, BLOCKERS, "passStubbornly")))
+            client.receive()
+            client.send(json.dumps(call_request(4, BLOCKERS, "pass")))
+            time.sleep(0.1)
+            client.send(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "control",
+                                    "params": {"method": "cancel", "args": [{"name": "id", "value": 4}]}}))
+            client.receive(), client.receive()
+        with BinaryClient(self.peer) as client:
+            client.send(call_message("java.lang.Thread", "sleep", 250))
+            client.send(call_message("java.lang.Thread", "sleep", 250))
+            client.receive(), client.receive()
+        self.connect().call(BLOCKERS, "open")
+        lines = [line for line in self.lines() if line["event"] in ("end", "answered") and line.get("channel") != "WEBSOCKET_RPC"]
+        self.assertIn("answered", {line["event"] for line in lines})
+        self.assertIn("cancel", {line.get("member") for line in lines})
+        self.assertEqual([], [line for line in lines if line.get("channel") != "ZMQ_SOCKET_RPC" or line.get("principal") != "owner"
+                              or not {"session", "address"} <= line.keys() or not {"operation", "method"} & line.keys()])
+
     def test_limits_and_lost_threads(self):
         self.audited("--lost-threads-max", "0", "--session-max-objects", "1", "--message-max", "1000", "--grace", "100ms")
         client = self.client

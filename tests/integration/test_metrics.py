@@ -119,6 +119,20 @@ class Figures(PeerCase):
         eventually(lambda: requests(before, figures(self.peer)) == wanted,  # its thread may return after the answer
                    lambda: requests(before, figures(self.peer)))
 
+    def test_calls_whose_time_is_over_before_their_turn(self):
+        sleep = {"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"type": "java.lang.Thread", "method": "sleep",
+                                                                        "args": [300]}}
+        for kind in (WebSocketClient, ZmqClient, ShmClient):
+            with self.subTest(kind=kind.name), kind(self.peer) as client:
+                before = figures(self.peer)
+                client.send(json.dumps(sleep))
+                for number in range(3):
+                    client.send(json.dumps({**sleep, "id": number, "options": {"timeout": 20}}))
+                for _ in range(4):
+                    client.receive()
+                wanted = {("call", "ok"): 1, ("call", "timeout"): 3}
+                eventually(lambda: requests(before, figures(self.peer)) == wanted, lambda: requests(before, figures(self.peer)))
+
     def test_a_call_whose_client_has_left_is_cancelled(self):
         for kind in (WebSocketClient, ShmClient):
             with self.subTest(kind=kind.name):
@@ -204,11 +218,23 @@ class Figures(PeerCase):
         begun = client.begin_call(CALLING, "here", client.give())
         call = client.await_call()
         self.assertEqual(self.figure("jpeer_callbacks_open") - before["jpeer_callbacks_open"], 1)
-        self.assertEqual(self.figure("jpeer_threads", state="waiting"), 1)
+        eventually(lambda: self.figure("jpeer_threads", state="waiting") == 1)  # the thread has sent the call before it waits
         call.answer("done")
         client.end(begun)
         self.assertEqual(self.figure("jpeer_callbacks_total") - before["jpeer_callbacks_total"], 1)
         eventually(lambda: self.figure("jpeer_callbacks_open") == before["jpeer_callbacks_open"])
+
+    def test_requests_that_are_refused_beside_a_callback(self):
+        client = self.connect(CallbackClient)
+        before = figures(self.peer)
+        begun = client.begin_call(CALLING, "here", client.give())
+        nested = {"jsonrpc": "2.0", "id": 77, "method": "get", "params": {"type": "java.lang.Integer", "field": "MAX_VALUE"}}
+        client.send_json({**nested, "options": {"within": "cb-99999"}})
+        client.send_json([nested, {"jsonrpc": "2.0", "id": client.await_call().id, "result": 5}])
+        self.assertRaises(Exception, client.end, begun)
+        wanted = {("get", "invalid"): 2, ("other", "invalid"): 1, ("call", "exception"): 1}
+        eventually(lambda: requests(before, figures(self.peer)) == wanted,  # the call ends before the rest is refused
+                   lambda: requests(before, figures(self.peer)))
 
     def test_threads(self):
         steering, pinned = self.connect(), self.connect()

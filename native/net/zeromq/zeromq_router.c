@@ -302,12 +302,35 @@ static bool find_principal(struct zeromq_router *zeromq, struct zeromq_pending *
   return false;
 }
 
+/* Others answer requests of the identity during its turn, and say whose they are. */
+static void show_client(struct zeromq_identity *identity, const struct rpc_client *client)
+{
+  if (!audit_is_on())
+    return;
+  pthread_mutex_lock(&identity->zeromq->lock);
+  identity->client = client;
+  pthread_mutex_unlock(&identity->zeromq->lock);
+}
+
+/* If the thread was lost, the identity may show the client of another thread. */
+static void hide_client(struct zeromq_identity *identity, const struct rpc_client *client)
+{
+  if (!audit_is_on())
+    return;
+  pthread_mutex_lock(&identity->zeromq->lock);
+  if (identity->client == client)
+    identity->client = NULL;
+  pthread_mutex_unlock(&identity->zeromq->lock);
+}
+
 static void close_client(struct zeromq_identity *identity, struct crew_member *member,
                          struct turn_client *turn)
 {
   const struct rpc_service *service = crew_service(identity->zeromq->crew);
-  if (turn->client != NULL)
+  if (turn->client != NULL) {
+    hide_client(identity, turn->client);
     service->client_close(service->context, member->worker, turn->client, NULL);
+  }
   turn->client = NULL;
 }
 
@@ -330,8 +353,10 @@ static bool open_client(struct zeromq_identity *identity, struct zeromq_pending 
   struct jp_error error = {0};
   enum jp_status status = service->client_open(service->context, &info, &turn->client, &error);
   principal_release(match.principal);
-  if (status == JP_OK)
+  if (status == JP_OK) {
+    show_client(identity, turn->client);
     return true;
+  }
   turn->client = NULL;
   monitor_count_refusal(identity->zeromq->config.monitor, METRICS_REFUSAL_LIMIT);
   bool replied = write_refusal(service, NULL, pending, error.text, out);
@@ -579,6 +604,13 @@ static const struct rpc_codec *find_codec(const struct zeromq_router *zeromq, st
   return rpc_codec_of(crew_service(zeromq->crew)->codecs, get_payload(pending));
 }
 
+/* Whose request it is, as far as the turn of the identity's first request tells. Under the lock. */
+static const struct rpc_client *find_client(const struct zeromq_identity *identity,
+                                            struct zeromq_pending *pending)
+{
+  return are_of_one_sender(identity->zeromq, identity->first, pending) ? identity->client : NULL;
+}
+
 /* Answers a request of the identity with the error of a call that was ended. Under the lock. */
 static enum ended_answer send_ended(struct zeromq_identity *identity, struct zeromq_pending *pending,
                                     enum rpc_call_cause cause, bool is_served)
@@ -589,9 +621,9 @@ static enum ended_answer send_ended(struct zeromq_identity *identity, struct zer
   struct buffer bytes = {0};
   if (codec->answer_ended == NULL)
     return ENDED_ANSWER_NONE;
-  const bool has_answer =
-      codec->answer_ended(service->context, NULL, message, cause, is_served, &bytes) != RPC_NO_REPLY ||
-      pending->delimiter;
+  const bool has_answer = codec->answer_ended(service->context, find_client(identity, pending), message,
+                                              cause, is_served, &bytes) != RPC_NO_REPLY ||
+                          pending->delimiter;
   enum ended_answer sent = bytes.failed ? ENDED_ANSWER_FAILED : ENDED_ANSWER_NONE;
   if (!bytes.failed && has_answer) {
     struct zeromq_answer answer; /* not pending->answer, which the thread of the turn may be writing now */
@@ -660,8 +692,10 @@ static bool answer_at_once(struct zeromq_identity *identity, struct zeromq_pendi
   const struct text message = get_payload(pending);
   const struct rpc_codec *codec = rpc_codec_of(service->codecs, message);
   struct cancel cancel = {identity, pending, read, false};
-  const struct rpc_beside beside = {
-      .state = &cancel, .cancel = cancel_request, .is_admin = identity->zeromq->config.principals == NULL};
+  const struct rpc_beside beside = {.state = &cancel,
+                                    .cancel = cancel_request,
+                                    .is_admin = identity->zeromq->config.principals == NULL,
+                                    .sender = find_client(identity, pending)};
   struct buffer bytes = {0};
   if (pending->fault != ZEROMQ_FINE || codec->serve_beside == NULL ||
       !codec->serve_beside(service->context, NULL, &beside, message, &bytes)) {
@@ -790,6 +824,7 @@ static bool reclaim_identity(struct crew_source *source, struct crew_member *wat
   bool input = false;
   if (is_served) {
     zeromq_identity_pop(identity);
+    identity->client = NULL;
     identity->is_long = false;
     if (identity->state == ZEROMQ_IDENTITY_REFUSED)
       zeromq_identity_set_state(identity, ZEROMQ_IDENTITY_OWNED);

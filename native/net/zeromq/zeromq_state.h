@@ -98,6 +98,9 @@ struct zeromq_identity {
   size_t answer_count, answer_bytes;
   enum zeromq_identity_state state;
   struct rpc_worker *worker; /* the owner's; NULL: the watcher */
+  const struct rpc_client
+      *client; /* the client of the owner's turn, for lines of the audit; NULL: none is open, or there is
+                                    * no audit */
   struct zeromq_held *first_held, *last_held;
   size_t held_bytes;
   bool is_long; /* its first request has lasted for a while, so the watcher visits the requests that arrive */

@@ -58,10 +58,10 @@ struct rpc_callback_form {
                                 struct jvm_callback_answer *read, struct outcome *outcome) JP_MUST_CHECK;
   /* Answers every request of an RPC_MESSAGE_NESTED with the error that its call is not open. RPC_NO_REPLY:
    * all requests are notifications. */
-  enum rpc_served (*refuse_nested)(const struct rpc_peer *peer, const struct rpc_client *client,
+  enum rpc_served (*refuse_nested)(struct rpc_peer *peer, const struct rpc_client *client,
                                    struct text message, struct buffer *out);
   /* Answers an RPC_MESSAGE_FAULTY. */
-  enum rpc_served (*refuse_faulty)(const struct rpc_peer *peer, const struct rpc_client *client,
+  enum rpc_served (*refuse_faulty)(struct rpc_peer *peer, const struct rpc_client *client,
                                    struct text message, struct buffer *out);
   /* Calls `found` for each callback that the requests or answers of a whole message give. Finds nothing in a
    * malformed message. */

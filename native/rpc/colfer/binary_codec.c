@@ -313,14 +313,24 @@ static int64_t find_timeout(void *context, struct text message)
 static enum rpc_served answer_ended(void *context, const struct rpc_client *client, struct text message,
                                     enum rpc_call_cause cause, bool is_served, struct buffer *out)
 {
-  (void)context;
+  struct rpc_peer *peer = context;
   struct arena arena;
   struct rpc_colfer_request request;
   struct outcome outcome;
   arena_init(&arena);
-  if (rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK)
+  struct operation operation;
+  struct outcome unused;
+  const struct rpc_colfer_rules rules = make_rules(peer);
+  bool is_read = rpc_colfer_request_read(message, &arena, &request, &outcome) == JP_OK;
+  if (is_read) {
     rpc_call_fail(cause, &arena, &outcome);
-  audit_without_worker(client, NULL, is_served ? "answered" : NULL, NULL, &outcome);
+    is_read = rpc_colfer_operation_read(&request, &rules, &arena, &operation, &unused) == JP_OK;
+  }
+  if (!is_served) /* else it counts when its thread returns */
+    rpc_count_shared(&peer->shared_counts,
+                     is_read ? rpc_metrics_method(operation.kind) : METRICS_METHOD_OTHER,
+                     rpc_metrics_outcome(&outcome));
+  audit_without_worker(client, is_read ? &operation : NULL, is_served ? "answered" : NULL, NULL, &outcome);
   write_short_answer(out, &outcome, &request, &arena);
   arena_fini(&arena);
   return RPC_REPLY;

@@ -130,12 +130,13 @@ struct workerless_call {
   enum rpc_lane lane;
   struct rpc_client *client; /* for rpc_codec.serve_beside */
   const struct rpc_beside *beside;
-  enum rpc_call_cause cause;         /* for rpc_codec.answer_ended */
-  bool is_served;                    /* likewise */
-  struct buffer *ids;                /* for rpc_codec.list_ids */
-  int64_t timeout_ms;                /* for rpc_codec.find_timeout: the longest */
-  bool has_endless;                  /* a request without a timeout */
-  struct rpc_request_counts *counts; /* for requests that are answered; NULL: they are not counted */
+  enum rpc_call_cause cause; /* for rpc_codec.answer_ended */
+  bool is_served;            /* likewise */
+  struct buffer *ids;        /* for rpc_codec.list_ids */
+  int64_t timeout_ms;        /* for rpc_codec.find_timeout: the longest */
+  bool has_endless;          /* a request without a timeout */
+  struct rpc_request_counts
+      *counts; /* for requests that are answered; NULL: they are not counted, or as a refused message */
 };
 
 static void count_workerless(const struct workerless_call *call, enum metrics_method method,
@@ -179,6 +180,7 @@ static void write_error_data(void *context, struct buffer *data, struct text det
   const struct workerless_call *call = context;
   if (call->is_audited)
     audit_refusal(call, NULL, JSONRPC_INVALID_REQUEST, NULL);
+  count_workerless(call, METRICS_METHOD_OTHER, METRICS_OUTCOME_INVALID);
   write_message_data(data, detail, id, call->peer->config.compat_pal);
 }
 
@@ -372,6 +374,7 @@ static void handle_refusal(void *context, const struct jsonrpc_request *request,
 {
   const struct workerless_call *call = context;
   struct buffer *data = jsonrpc_error(response, call->code, jsonrpc_code_message(call->code));
+  count_workerless(call, rpc_jsonrpc_metrics_method(request->method), METRICS_OUTCOME_INVALID);
   audit_refusal(call, request, call->code, call->reason);
   write_message_data(data, text_of(call->reason), request->id, call->peer->config.compat_pal);
 }
@@ -400,29 +403,32 @@ static void handle_nested(void *context, const struct jsonrpc_request *request,
   struct outcome outcome;
   if (rpc_request_options_read(request, &call->arena, &options, &outcome) == JP_OK)
     rpc_request_options_fail_within(options.within, &call->arena, &outcome);
+  count_workerless(call, rpc_jsonrpc_metrics_method(request->method), METRICS_OUTCOME_INVALID);
   audit_without_worker(call, request, NULL, NULL, NULL, &outcome);
   struct buffer *data =
       jsonrpc_error(response, JSONRPC_INVALID_PARAMS, jsonrpc_code_message(JSONRPC_INVALID_PARAMS));
   write_message_data(data, outcome.message, request->id, call->peer->config.compat_pal);
 }
 
-enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, const struct rpc_client *client,
+enum rpc_served rpc_jsonrpc_refuse_nested(struct rpc_peer *peer, const struct rpc_client *client,
                                           struct text message, struct buffer *out)
 {
-  struct workerless_call call = {.peer = peer, .sender = client, .is_audited = true};
+  struct workerless_call call = {
+      .peer = peer, .sender = client, .is_audited = true, .counts = &peer->shared_counts};
   return convert_handled(handle_without_worker(&call, message, out, handle_nested));
 }
 
 /* The message gets at once the answer that it would get in its turn. Requests in the message that the peer
  * could answer out of turn are refused, too. */
-enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, const struct rpc_client *client,
+enum rpc_served rpc_jsonrpc_refuse_faulty(struct rpc_peer *peer, const struct rpc_client *client,
                                           struct text message, struct buffer *out)
 {
   struct workerless_call call = {.peer = peer,
                                  .sender = client,
                                  .is_audited = true,
                                  .code = JSONRPC_INVALID_REQUEST,
-                                 .reason = "the message also has an answer to a callback"};
+                                 .reason = "the message also has an answer to a callback",
+                                 .counts = &peer->shared_counts};
   struct json_fault fault;
   if (!peer->config.compat_pal || !is_malformed(peer, message, &fault))
     return convert_handled(handle_without_worker(&call, message, out, handle_refusal));
@@ -551,7 +557,10 @@ static bool may_be_control(struct text message)
 static bool serve_beside(void *context, struct rpc_client *client, const struct rpc_beside *beside,
                          struct text message, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .sender = client, .client = client, .beside = beside};
+  struct workerless_call call = {.peer = context,
+                                 .sender = client == NULL ? beside->sender : client,
+                                 .client = client,
+                                 .beside = beside};
   size_t start = out->len;
   if (call.peer->config.compat_pal || !may_be_control(message) || !is_single_request(call.peer, message))
     return false;
@@ -644,6 +653,8 @@ static void handle_ended(void *context, const struct jsonrpc_request *request,
   const struct rpc_answer answer = {.request_id = request->id, .compat_pal = call->peer->config.compat_pal};
   struct outcome outcome;
   rpc_call_fail(call->cause, &call->arena, &outcome);
+  if (!call->is_served) /* else it counts when its thread returns */
+    count_workerless(call, rpc_jsonrpc_metrics_method(request->method), rpc_metrics_outcome(&outcome));
   audit_without_worker(call, request, NULL, call->is_served ? "answered" : NULL, NULL, &outcome);
   struct buffer *data =
       jsonrpc_error(response, JSONRPC_SERVER_ERROR, jsonrpc_code_message(JSONRPC_SERVER_ERROR));
@@ -653,7 +664,9 @@ static void handle_ended(void *context, const struct jsonrpc_request *request,
 static enum rpc_served answer_ended(void *context, const struct rpc_client *client, struct text message,
                                     enum rpc_call_cause cause, bool is_served, struct buffer *out)
 {
-  struct workerless_call call = {.peer = context, .sender = client, .cause = cause, .is_served = is_served};
+  struct rpc_peer *peer = context;
+  struct workerless_call call = {
+      .peer = peer, .sender = client, .cause = cause, .is_served = is_served, .counts = &peer->shared_counts};
   return convert_handled(handle_without_worker(&call, message, out, handle_ended));
 }
 

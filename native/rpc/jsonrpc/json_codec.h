@@ -26,6 +26,9 @@ struct rpc_jsonrpc_worker {
   struct rpc_fastpath *fastpath; /* rpc/fastpath/fastpath.h; NULL: nothing is kept yet */
 };
 
+/* For GET /metrics: the method of a request that was not decoded. */
+enum metrics_method rpc_jsonrpc_metrics_method(struct text method);
+
 static inline struct rpc_jsonrpc_peer *rpc_jsonrpc_peer(const struct rpc_peer *peer)
 {
   return peer->codec_states[RPC_CODEC_JSONRPC];
@@ -40,9 +43,9 @@ struct json_limits rpc_jsonrpc_limits(const struct rpc_peer *peer);
 
 /* Answer each request of a message with an error, without a worker: rpc_callback_form.refuse_nested and
  * refuse_faulty. */
-enum rpc_served rpc_jsonrpc_refuse_nested(const struct rpc_peer *peer, const struct rpc_client *client,
+enum rpc_served rpc_jsonrpc_refuse_nested(struct rpc_peer *peer, const struct rpc_client *client,
                                           struct text message, struct buffer *out);
-enum rpc_served rpc_jsonrpc_refuse_faulty(const struct rpc_peer *peer, const struct rpc_client *client,
+enum rpc_served rpc_jsonrpc_refuse_faulty(struct rpc_peer *peer, const struct rpc_client *client,
                                           struct text message, struct buffer *out);
 
 /* ---- a message ---- */

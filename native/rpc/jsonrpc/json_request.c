@@ -227,8 +227,7 @@ static bool refuse_unkept(struct serving *serving, const struct operation *opera
   return true;
 }
 
-/* The method of a request that was not decoded. */
-static enum metrics_method find_method(struct text method)
+enum metrics_method rpc_jsonrpc_metrics_method(struct text method)
 {
   const struct rpc_procedure *procedure = rpc_procedure_find(method);
   if (procedure == NULL)
@@ -243,7 +242,7 @@ static void decode_and_run(struct serving *serving, struct jsonrpc_response *res
   struct outcome outcome = {.kind = OUTCOME_VOID};
   serving->was_read = decode_operation(serving, &operation, &outcome) == JP_OK;
   if (!serving->was_read || refuse_unkept(serving, &operation, &outcome)) {
-    serving->method = find_method(serving->request->method);
+    serving->method = rpc_jsonrpc_metrics_method(serving->request->method);
     serving->asked = serving->was_read ? &operation : NULL;
     suggest_names(serving, &operation, &outcome);
     serving_write_answer(serving, response, &outcome);
