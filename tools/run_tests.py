@@ -226,7 +226,7 @@ RELEASE_STEPS = [
      [[PYTHON, "tests/release/packages.py"]], {}),
     ("reproducible", "two builds of the last commit in two folders have the same bytes", None,
      [[PYTHON, "tests/release/reproducible.py"]], {}),
-    ("wheels", "the wheels of a release: what is in them, on old and new systems, aarch64 under qemu, equal bytes of two builds", "release fixtures",
+    ("wheels", "the wheels of a release: what is in them, on old and new systems, aarch64 under qemu, musl, equal bytes of two builds", "release fixtures",
      [[PYTHON, "tests/release/wheels.py"]], on("release")),
     ("python-asan", "the Python package's own tests under ASan and UBSan", "dev",
      [["sh", "-c", f'LD_PRELOAD="$(cc -print-file-name=libasan.so)" exec {PYTHON} -m unittest discover -s clients/python/tests']],

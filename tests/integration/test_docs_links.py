@@ -12,7 +12,7 @@ from pathlib import Path
 
 from support.peer import ROOT, START_SECONDS
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "clients/python/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = ("native", "jni", "policy", "tests", "bench", "tools", "cmake", "java-fixtures", "demo")
 # A mentioned path begins at one of these.
 BASES = [ROOT, *(ROOT / base for base in ("native", "native/include", "docs", "tests", "tests/unit", "bench"))]

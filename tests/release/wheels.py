@@ -4,13 +4,14 @@ usage: wheels.py [PART]...
 
 Without a PART all are run, in this order:
 
-built         builds all, and compares what is in each with its bill of materials, what was linked, and its tag
+built         builds all, and compares what is in each with its bill of materials, what was linked, and its tag; twine reads them
 bare          a program with the wheel for x86-64 in a Debian 12 with Python and a Java runtime alone; needs root
 old           the peer of x86-64 in a Debian 11 (glibc 2.31) with a Java runtime alone; needs root
 suite         the package's own tests, on the wheel for x86-64
 newer         a program with the wheel for x86-64, on each CPython later than Debian's that this machine has
-aarch64       units of base and ring, and conformance, for aarch64, under qemu-user, in a Debian 12 of that processor; needs root
+aarch64       the units, the corpora, and conformance, for aarch64, under qemu-user, with a Debian 12 of that processor; needs root
 musl          whether all C compiles for musl; what the extension for musl needs, and tests of the client in it in C, under musl's loader, with peers of this machine
+musl-python   the wheel for musl in a CPython that is compiled for musl: the package's own tests, with peers of this machine
 reproducible  builds the wheel for x86-64 in another folder, and compares the bytes
 
 The last line has the counts. What this machine cannot have (a root of another Debian, qemu) counts as skipped, with the reason.
@@ -41,11 +42,20 @@ EXPECTED = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so
 SHOWN = {"jpeer/_native.abi3.so": {"PyInit__native"}, "jpeer/bin/jpeer": {"sigaction"}}
 # The library of each archive whose name is another.
 ARCHIVES = {"libssl": "openssl", "libcrypto": "openssl", "libz": "zlib", "libjpeer_llhttp": "llhttp"}
-
-
-# The folders of tests/unit that depend the most on the processor: numbers, texts, shared memory and atomics.
-UNITS = ("base", "ring")
-NOT_IN_QEMU = {"test_ring", "test_region"}  # qemu-user ignores madvise (MADV_DONTFORK, MADV_REMOVE)
+TWINE = "twine==7.0.0"
+# What qemu-user cannot do: programs, and tests of the others.
+WIPE = "qemu ignores MADV_WIPEONFORK: a child does not know that it is one"
+DONT = "qemu ignores MADV_DONTFORK"
+REMOVE = "qemu ignores MADV_REMOVE"
+NOT_IN_QEMU = {
+    "test_fork_guard": WIPE, "test_fork": WIPE, "test_a_child_is_another_process": WIPE,
+    "a_child_has_no_map": DONT, "test_a_child_has_no_map": DONT,
+    "test_shm_memory": REMOVE, "releases_pages_only_of_an_empty_ring": REMOVE, "an_idle_connection_releases_memory": REMOVE,
+    "an_idle_connection_of_a_client_that_reads_late_releases_memory": REMOVE,
+    "cannot_start_a_missing_program": "qemu makes a fork of vfork: a child cannot say that execve has failed",
+    "test_broken_responses": "qemu does not say that descriptors were cut off (MSG_CTRUNC)",
+    "test_client_trees": "two copies of jansson, the test's and the library's, where jansson is linked statically",
+}
 
 
 class Skipped(Exception):
@@ -149,6 +159,22 @@ def check_built():
             for name, path in files.items():
                 yield from (f"{target.name}: {fault}" for fault in file_complaints(target, name, path))
             yield from (f"{target.name}: {fault}" for fault in bill_complaints(target, tree))
+    yield from check_pages()
+
+
+def check_pages():
+    """What PyPI would refuse or not show."""
+    with tempfile.TemporaryDirectory(prefix="jpeer-venv-") as folder:
+        subprocess.run(["/usr/bin/python3", "-m", "venv", folder], check=True)
+        fetched = subprocess.run([Path(folder) / "bin/pip", "install", "--quiet", TWINE], capture_output=True, check=False)
+        if fetched.returncode != 0:
+            print(f"wheels: built: {TWINE} is not reached", flush=True)
+            return
+        done = subprocess.run([Path(folder) / "bin/twine", "check", "--strict", *map(find_wheel, TARGETS.values())],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        print(done.stdout, flush=True)
+        if done.returncode != 0:
+            yield "twine refuses a wheel"
 
 
 # ---- where it runs ----
@@ -244,22 +270,33 @@ def register_qemu():
         (area / "register").write_text(":".join(fields), encoding="ascii")
 
 
+def run_units(units, environment):
+    """False if one failed. Those with a JVM run without -Xcheck:jni."""
+    for name, why in NOT_IN_QEMU.items():
+        print(f"wheels: aarch64: skipped: {name}: {why}", flush=True)
+    programs = [name for name in NOT_IN_QEMU if any((ROOT / "tests/unit").rglob(f"{name}.c"))]
+    tests = " ".join(set(NOT_IN_QEMU) - set(programs))
+    good = True
+    for folder in ("tests/unit", "tests/fuzz"):
+        done = subprocess.run(["ctest", "--test-dir", units / folder, "--label-exclude", "checked", "--parallel", "2", "--output-on-failure",
+                               "--exclude-regex", f"^({'|'.join(programs)})(_|$)"],
+                              env={**environment, "JPEER_TEST_WITHOUT": tests}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+        print(done.stdout, flush=True)
+        good = good and done.returncode == 0 and "tests passed, 0 tests failed" in done.stdout
+    return good
+
+
 def check_aarch64():
     """JVMs are slow under qemu: conformance runs over the transports whose forms of messages differ."""
     target = TARGETS["aarch64-manylinux_2_28"]
     register_qemu()
     with tempfile.TemporaryDirectory(prefix="jpeer-root-", dir="/var/tmp") as temporary:
         folder = Path(temporary)
-        make_root(folder / "root", "bookworm", "arm64", "libc6,openjdk-17-jre-headless")
+        make_root(folder / "root", "bookworm", "arm64", "libc6,openjdk-17-jdk-headless")
         (home,) = (folder / "root/usr/lib/jvm").glob("java-17-openjdk-arm64")
         environment = {**os.environ, "QEMU_LD_PREFIX": str(folder / "root"), "JAVA_HOME": str(home), "JPEER_TEST_JVMS": str(home.parent)}
-        units = dependencies.build_units(target, UNITS)
-        names = [path.stem for name in UNITS for path in (ROOT / "tests/unit" / name).glob("test_*.c") if path.stem not in NOT_IN_QEMU]
-        done = subprocess.run(["ctest", "--test-dir", units, "--tests-regex", f"^({'|'.join(names)})(_without_.*)?$", "--parallel", "2",
-                               "--output-on-failure"],
-                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        print(done.stdout, flush=True)
-        if done.returncode != 0:
+        if not run_units(dependencies.build_units(target, home.parent), environment):
             yield "units failed on aarch64"
         tree = unpack_wheel(target, folder / "wheel")
         release = ROOT / os.environ.get("JPEER_BUILD", "build/release")
@@ -274,8 +311,8 @@ def check_aarch64():
 
 
 def check_musl():
-    """No registry has a CPython for musl: programs in C use the client that is in the extension, under musl's own loader. The
-    peers that they launch are this machine's."""
+    """Programs in C use the client that is in the extension, under musl's own loader. The peers that they launch are this
+    machine's."""
     subprocess.run([ROOT / "tools/install-packages", "musl"], check=True)
     target = TARGETS["x86_64-musllinux_1_2"]
     yield from dependencies.compile_for_musl(ROOT / os.environ.get("JPEER_BUILD", "build/release") / "compile_commands.json")
@@ -302,6 +339,27 @@ def check_musl():
                               stderr=subprocess.STDOUT, text=True, check=False)
         if "FileNotFoundError: this package contains no peer" not in done.stdout:
             yield f"without a peer launch says {done.stdout}"
+
+
+def check_musl_python():
+    """With musl's own loader, and peers of this machine: pip of the CPython for musl accepts the wheel's tag."""
+    subprocess.run([ROOT / "tools/install-packages", "musl"], check=True)
+    target = TARGETS["x86_64-musllinux_1_2"]
+    try:
+        python = dependencies.build_musl_python(target)
+    except dependencies.NotReached as fault:
+        raise Skipped(f"the sources of CPython are not reached: {str(fault).splitlines()[-1]}") from fault
+    release = (ROOT / os.environ.get("JPEER_BUILD", "build/release")).resolve()
+    with tempfile.TemporaryDirectory(prefix="jpeer-musl-") as folder:
+        environment = Path(folder) / "venv"
+        subprocess.run([python, "-m", "venv", "--without-pip", environment], check=True)
+        (pip,) = (python.parents[1] / "lib/python3.11/ensurepip/_bundled").glob("pip-*.whl")
+        subprocess.run([environment / "bin/python", pip / "pip", "install", "--quiet", "--no-index", find_wheel(target)], check=True)
+        link_files(Path(folder), {"bin/jpeer": release / "jpeer"})
+        print("wheels: test_directory.py does not run: it needs a libcurl for musl, which Debian has not", flush=True)
+        for pattern in ("test_[!d]*.py", "test_d[!i]*.py"):
+            if native_wheel.run_suite(environment / "bin/python", pattern, False, PATH=f"{folder}/bin:{os.environ['PATH']}") != 0:
+                yield f"{pattern} of the package's tests failed on musl"
 
 
 # ---- the same bytes ----
@@ -332,6 +390,7 @@ def check_reproducible():
 
 
 PARTS = {"built": check_built, "bare": check_bare, "old": check_old, "suite": check_suite, "newer": check_newer, "aarch64": check_aarch64, "musl": check_musl,
+         "musl-python": check_musl_python,
          "reproducible": check_reproducible}
 
 

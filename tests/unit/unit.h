@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,8 +54,30 @@ enum { UNIT_TESTS_MAX = 100 };
 static struct CMUnitTest unit_tests[UNIT_TESTS_MAX] __attribute__((unused));
 static size_t unit_test_count __attribute__((unused));
 
+enum { UNIT_WORD_MAX = 300 };
+
+/* Removes the next word from a list of words with blanks between them; false: no word is left. */
+static inline bool unit_next_word(const char **list, char word[UNIT_WORD_MAX])
+{
+  *list += strspn(*list, " ");
+  size_t length = strcspn(*list, " ");
+  if (length >= UNIT_WORD_MAX)
+    abort();
+  memcpy(word, *list, length);
+  word[length] = '\0';
+  *list += length;
+  return length > 0;
+}
+
+/* JPEER_TEST_WITHOUT in the environment names tests that this machine cannot run: they are left out. */
 static inline void unit_register(struct CMUnitTest test)
 {
+  const char *without = getenv("JPEER_TEST_WITHOUT");
+  char word[UNIT_WORD_MAX];
+  while (without != NULL && unit_next_word(&without, word)) {
+    if (strcmp(word, test.name) == 0)
+      return;
+  }
   if (unit_test_count == UNIT_TESTS_MAX)
     abort();
   unit_tests[unit_test_count++] = test;
@@ -70,21 +93,6 @@ static inline void unit_assert_text(struct text actual, struct text wanted, cons
   print_error("got    \"%.*s\" (%zu)\nwanted \"%.*s\" (%zu)\n", TEXT_ARGS(actual), actual.len,
               TEXT_ARGS(wanted), wanted.len);
   _fail(file, line);
-}
-
-enum { UNIT_WORD_MAX = 300 };
-
-/* Removes the next word from a list of words with blanks between them; false: no word is left. */
-static inline bool unit_next_word(const char **list, char word[UNIT_WORD_MAX])
-{
-  *list += strspn(*list, " ");
-  size_t length = strcspn(*list, " ");
-  if (length >= UNIT_WORD_MAX)
-    abort();
-  memcpy(word, *list, length);
-  word[length] = '\0';
-  *list += length;
-  return length > 0;
 }
 
 /* Each backquote as a quote, so that JSON can be read in a literal. Valid until it is called four times more. */
@@ -109,6 +117,20 @@ static inline char *unit_exact_copy(const void *bytes, size_t count)
   if (count > 0)
     memcpy(copy, bytes, count);
   return copy;
+}
+
+/* The bytes that are allocated now; 0 under a sanitizer. */
+static inline size_t unit_allocated(void)
+{
+#if __GLIBC_PREREQ(2, 33)
+  struct mallinfo2 info = mallinfo2();
+#else
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  struct mallinfo info = mallinfo();
+#pragma GCC diagnostic pop
+#endif
+  return (size_t)info.uordblks + (size_t)info.hblkhd;
 }
 
 #endif

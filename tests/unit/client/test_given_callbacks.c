@@ -2,6 +2,8 @@
 #include "callback_fixture.h"
 #include "tests/unit/await.h"
 
+#include <unistd.h>
+
 /* ---- a call and its answer ---- */
 
 UNIT_TEST(test_a_type_replaces_the_interfaces)

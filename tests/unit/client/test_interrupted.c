@@ -146,7 +146,7 @@ struct call {
   enum jp_client_status status;
 };
 
-static void *call_once(void *context)
+static void *run_call(void *context)
 {
   struct call *call = context;
   call->status = fixture_call(call->client, JP_FOREVER, &call->error);
@@ -161,7 +161,7 @@ UNIT_TEST(test_the_hook_ends_the_wait_of_one_thread)
   struct hook hook = {.enough = 2, .thread = pthread_self()};
   struct call other = {.client = open_with(fake_peer_start(answer_late, &gate), is_enough, &hook)};
   pthread_t thread;
-  assert_int_equal(pthread_create(&thread, NULL, call_once, &other), 0);
+  assert_int_equal(pthread_create(&thread, NULL, run_call, &other), 0);
   AWAIT(jp_client_pending(other.client) != 0);
   assert_int_equal(fixture_call(other.client, JP_FOREVER, NULL), JP_CLIENT_INTERRUPTED);
   atomic_store(&gate.is_open, true);
@@ -194,7 +194,7 @@ static void *call_from_other_thread(void *context)
   struct slow_hook *hook = context;
   struct call call = {.client = hook->client};
   AWAIT(jp_client_pending(hook->client) != 0);
-  call_once(&call);
+  run_call(&call);
   atomic_store(&hook->other_is_done, call.status == JP_CLIENT_OK);
   return NULL;
 }

@@ -496,8 +496,8 @@ UNIT_TEST(test_unusual)
       "[" ANSWER("1", "int", "8") "]",
       "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":true}}",
       "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":{\"type\":\"int\",\"null\":true}}}",
-      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":"
-      "{\"type\":\"T\",\"null\":false,\"ref\":5,\"value\":\"a\"}}}",
+      ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"void\":false,\"value\":"
+       "{\"type\":\"T\",\"null\":false,\"ref\":5,\"value\":\"a\"}}}"),
   };
   for (size_t i = 0; i < COUNT_OF(messages); i++)
     assert_unusual(messages[i], strlen(messages[i]));

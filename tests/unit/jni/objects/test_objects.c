@@ -1,6 +1,5 @@
 #include "tests/unit/jni/objects/tables.h"
 
-#include <malloc.h>
 #include <pthread.h>
 
 /* Stores a new object and deletes the local reference. */
@@ -270,15 +269,15 @@ static long measure_tables(void)
   enum { TABLES = 1000 };
   static struct jvm_objects *tables[TABLES];
   uint32_t ref;
-  struct mallinfo2 before = mallinfo2();
+  size_t before = unit_allocated();
   for (size_t i = 0; i < TABLES; i++) {
     tables[i] = new_table(1000);
     assert_int_equal(put_new(tables[i], &ref, NULL), JP_OK);
   }
-  struct mallinfo2 after = mallinfo2();
+  size_t after = unit_allocated();
   for (size_t i = 0; i < TABLES; i++)
     jvm_objects_destroy(the_thread, tables[i]);
-  return ((long)after.uordblks - (long)before.uordblks) / TABLES;
+  return ((long)after - (long)before) / TABLES;
 }
 
 /* 100,000 tables must fit into a small machine: C's part of a table with one object is below 1 KiB. */

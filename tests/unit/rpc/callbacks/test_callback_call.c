@@ -72,7 +72,7 @@ static void expect_sent(const char *wanted)
 }
 
 /* Begins the first call. */
-static void call_once(void)
+static void begin_first_call(void)
 {
   begin_call();
   expect_sent(CALLED("1", "7"));
@@ -94,7 +94,7 @@ static struct rpc_callback_call *hold_call(void)
 
 UNIT_TEST_WITH(test_a_call_gets_its_answer, set_up, duplex_tear_down)
 {
-  call_once();
+  begin_first_call();
   hand_in(ANSWER("1", "42"));
   end_call();
   assert_result(&caller.call, STUB_RESULT_VALUE, "42");
@@ -111,7 +111,7 @@ UNIT_TEST_WITH(test_answers_to_no_open_call, set_up, duplex_tear_down)
   /* Before the first call no message is an answer. */
   assert_int_equal(bench_receive_text(duplex, ANSWER("1", "1")), RPC_ORDINARY);
   assert_int_equal(bench_receive_text(duplex, PING("1")), RPC_ORDINARY);
-  call_once();
+  begin_first_call();
   hand_in(ANSWER("2", "1"));
   hand_in("{\"id\":1,\"result\":1}");
   assert_int_equal(bench_receive_text(duplex, ADD), RPC_ORDINARY);
@@ -128,7 +128,7 @@ UNIT_TEST_WITH(test_answers_to_no_open_call, set_up, duplex_tear_down)
 
 UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, duplex_tear_down)
 {
-  call_once();
+  begin_first_call();
   hand_in(ANSWER("1", "[{\"ref\":{\"callback\":7}},{\"ref\":{\"callback\":8}}]"));
   end_call();
   /* The stub makes no proxy for this callback. */
@@ -140,7 +140,7 @@ UNIT_TEST_WITH(test_an_answer_may_give_a_callback, set_up, duplex_tear_down)
  * too late. */
 UNIT_TEST_WITH(test_callbacks_in_an_unread_answer_are_counted, set_up, duplex_tear_down)
 {
-  call_once();
+  begin_first_call();
   hand_in(ANSWER("1", "[{\"ref\":{\"callback\":8}},{\"ref\":0},{\"ref\":{\"callback\":9}}]"));
   end_call();
   assert_int_equal(caller.call.result, STUB_RESULT_MISFIT);
@@ -180,7 +180,7 @@ UNIT_TEST_WITH(test_delete_session_while_an_answer_is_read, set_up, duplex_tear_
 UNIT_TEST_WITH(test_ends_are_reported_at_once, set_up, duplex_tear_down)
 {
   const struct rpc_service *service = bench->service;
-  call_once();
+  begin_first_call();
   service->client_gone(service->context, duplex->callbacks, true);
   end_call();
   assert_result(&caller.call, STUB_RESULT_FAILURE, "the peer is shutting down");
@@ -196,7 +196,7 @@ UNIT_TEST_WITH(test_calls_of_threads_that_exit, set_up, duplex_tear_down)
   struct rpc_callbacks *callbacks = duplex->callbacks;
   atomic_store(&stub_callbacks.are_exiting, true);
   assert_false(service->are_exiting(service->context, callbacks));
-  call_once();
+  begin_first_call();
   assert_true(service->are_exiting(service->context, callbacks));
   struct rpc_callback_call *held = hold_call(); /* the call has no waiter */
   assert_false(service->are_exiting(service->context, callbacks));
@@ -294,7 +294,7 @@ UNIT_TEST_WITH(test_borrowed_objects_end_with_the_call, set_up, duplex_tear_down
 
 UNIT_TEST_WITH(test_nested_requests_run_on_the_thread, set_up, duplex_tear_down)
 {
-  call_once();
+  begin_first_call();
   hand_in(PING("1"));
   expect_sent(PONG);
   hand_in(WITHIN("1", "new", "\"type\":\"C\""));
@@ -316,7 +316,7 @@ UNIT_TEST_WITH(test_nested_requests_run_on_the_thread, set_up, duplex_tear_down)
 /* Requests that were sent before the answer are served before it is read. */
 UNIT_TEST_WITH(test_nested_requests_come_before_the_answer, set_up, duplex_tear_down)
 {
-  call_once();
+  begin_first_call();
   struct buffer long_ping;
   buffer_init(&long_ping);
   buffer_append_text(&long_ping, TEXT(PING("1")));
@@ -351,7 +351,7 @@ UNIT_TEST_WITH(test_requests_of_a_call_that_ends, set_up, duplex_tear_down)
 
 UNIT_TEST_WITH(test_a_nested_answer_may_find_no_room, set_up, duplex_tear_down)
 {
-  call_once();
+  begin_first_call();
   duplex->answer_max = 10;
   hand_in(WITHIN("1", "new", "\"type\":\"C\""));
   hand_in(ANSWER("1", "1"));
