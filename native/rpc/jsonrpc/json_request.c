@@ -359,13 +359,21 @@ static enum jp_status fill_in_results(struct serving *serving, struct jsonrpc_re
   return status;
 }
 
+/* Answers a request that is refused before its parameters are read. */
+static void answer_unread(struct serving *serving, struct jsonrpc_response *response, struct outcome *outcome)
+{
+  if (serving->operation == NULL)
+    serving->method = rpc_jsonrpc_metrics_method(serving->request->method);
+  serving_write_answer(serving, response, outcome);
+}
+
 static void handle_filled(struct serving *serving, bool is_good_session_name,
                           struct jsonrpc_response *response)
 {
   struct outcome wrong;
   const bool is_refused = audit_is_on() && !operation_audit_admits(&serving->run.runner->arena, &wrong);
   if (is_refused || !read_extras(serving, is_good_session_name, &wrong))
-    serving_write_answer(serving, response, &wrong);
+    answer_unread(serving, response, &wrong);
   else if (serving->failed != NULL) {
     serving->asked = serving->operation;
     serving_write_answer(serving, response, serving->failed);
@@ -394,7 +402,7 @@ static void fill_and_handle(struct serving *serving, bool is_good_session_name,
   struct jsonrpc_request filled = *request;
   struct outcome outcome;
   if (fill_in_results(serving, &filled, &outcome) != JP_OK) {
-    serving_write_answer(serving, response, &outcome);
+    answer_unread(serving, response, &outcome);
     return;
   }
   serving->request = &filled;
