@@ -112,6 +112,7 @@ DRIVER_PROPERTIES = {
         "binaryTransferDisable": "BYTEA_ARRAY,INT2_ARRAY,INT4_ARRAY,INT8_ARRAY,OID_ARRAY,FLOAT4_ARRAY,FLOAT8_ARRAY,VARCHAR_ARRAY,TEXT_ARRAY",
     },
     "org.mariadb.jdbc.Driver": {"yearIsDateType": "false"},  # a YEAR is a number
+    "com.mysql.cj.jdbc.Driver": {"yearIsDateType": "false"},
 }
 
 Parameters = Sequence[Any]

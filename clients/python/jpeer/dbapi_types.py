@@ -401,7 +401,7 @@ class PostgreSQL(Product):
 
 
 class MariaDB(Product):
-    """MariaDB's driver is wrong about a negative Duration with a fraction."""
+    """MariaDB and MySQL. MariaDB's driver is wrong about a negative Duration with a fraction."""
 
     def _duration(self, value: datetime.timedelta) -> Setter:
         seconds, microsecond = divmod(abs(value) // datetime.timedelta(microseconds=1), 10**6)
@@ -452,7 +452,7 @@ def _null_array(values: Sequence[Any]) -> str:
     return "{" + ",".join(_null_array(each) if isinstance(each, (list, tuple)) else "NULL" for each in values) + "}"
 
 
-PRODUCTS: dict[str, type[Product]] = {"H2": H2, "MariaDB": MariaDB, "PostgreSQL": PostgreSQL, "SQLite": SQLite}
+PRODUCTS: dict[str, type[Product]] = {"H2": H2, "MariaDB": MariaDB, "MySQL": MariaDB, "PostgreSQL": PostgreSQL, "SQLite": SQLite}
 
 
 # ---- values of columns ----

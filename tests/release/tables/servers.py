@@ -18,6 +18,7 @@ H2 = "com.h2database:h2:2.3.232"
 SQLITE = ("org.xerial:sqlite-jdbc:3.46.1.3", "org.slf4j:slf4j-api:1.7.36")
 POSTGRESQL = "org.postgresql:postgresql:42.7.4"
 MARIADB = ("org.mariadb.jdbc:mariadb-java-client:3.5.1", "org.slf4j:slf4j-api:1.7.36")
+MYSQL = "com.mysql:mysql-connector-j:8.4.0"
 SECONDS = 60
 
 

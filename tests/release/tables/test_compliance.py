@@ -145,6 +145,17 @@ class OnMariaDB(Suite):
                              [r"(True, True, 1901, b'\x01\x01')", "(5, 200, 0, None)", r"(None, None, None, b'\x00\x00')",
                               r"(-1, False, 2155, b'\x00\x01')"])
 
+    def test_the_driver_of_mysql(self):
+        url = self.connect_args[0].replace("mariadb", "mysql", 1) + "&sslMode=DISABLED"
+        for form in ("", "&useServerPrepStmts=true"):
+            with self.driver.connect(url + form, "root", jars=servers.jars(servers.MYSQL)) as connection, connection.cursor() as cursor:
+                cursor.execute("create temporary table w(n int, b boolean, x bit(1), y year, t time(6))")
+                times = [datetime.timedelta(microseconds=-1), datetime.timedelta(hours=-838, microseconds=1), datetime.timedelta(0),
+                         datetime.timedelta(hours=30), None]
+                cursor.executemany("insert into w values (?, ?, b'1', 1901, ?)", [[n, n, each] for n, each in enumerate(times)])
+                rows = [(n, n if n > 1 else bool(n), True, 1901, each) for n, each in enumerate(times)]
+                self.assertEqual(repr(cursor.execute("select * from w where n >= ? order by n", [0]).fetchall()), repr(rows))
+
 
 del Suite
 

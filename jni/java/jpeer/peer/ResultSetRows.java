@@ -1,6 +1,9 @@
 package jpeer.peer;
 
 import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.sql.Date;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
@@ -34,7 +37,8 @@ final class ResultSetRows extends Rows {
   private static final int OFFSET_TIME = 23; // getObject with OffsetTime
   private static final int DECIMAL_OR_NAN = 24; // getObject: PostgreSQL's numeric may be NaN, which is a Double
   private static final int DURATION = 25; // getString: MariaDB's TIME may be negative, and have more hours than a day
-  private static final int FLAG = 26; // getInt: MariaDB's BOOLEAN is a TINYINT(1), which may have other numbers than 0 and 1
+  private static final int DURATION_BYTES = 27; // getBytes: the same of MySQL, whose driver loses signs and days
+  private static final int FLAG = 26; // getInt: a TINYINT(1) of MariaDB and MySQL may have other numbers than 0 and 1
 
   private final ResultSet results;
   private int[] indexes;
@@ -103,6 +107,8 @@ final class ResultSetRows extends Rows {
         kinds[i] = ofPostgreSql(kinds[i], metadata, chosen[i] + 1);
       } else if (driver.startsWith("org.mariadb.")) {
         kinds[i] = ofMariaDb(kinds[i], metadata, chosen[i] + 1);
+      } else if (driver.startsWith("com.mysql.")) {
+        kinds[i] = kinds[i] == Column.TIME ? DURATION_BYTES : kinds[i] == Column.BOOLEAN ? FLAG : kinds[i];
       }
       made[i] = new Column(labels[chosen[i]], typeOf(kinds[i], metadata, chosen[i] + 1),
           metadata.isNullable(chosen[i] + 1) != ResultSetMetaData.columnNoNulls);
@@ -208,7 +214,8 @@ final class ResultSetRows extends Rows {
 
   private static int typeOf(int reader, ResultSetMetaData metadata, int index) throws SQLException {
     boolean isFine = (reader == Column.TIMESTAMP || reader == OFFSET) && metadata.getScale(index) > 6;
-    return reader == BY_OBJECT || reader == OFFSET_TIME || reader == DURATION ? Column.UNKNOWN
+    return reader == BY_OBJECT || reader == OFFSET_TIME || reader == DURATION || reader == DURATION_BYTES
+        ? Column.UNKNOWN
         : reader == UNSIGNED_LONG || reader == DECIMAL_OR_NAN ? Column.DECIMAL
         : reader == FLAG ? Column.BOOLEAN
         : (reader == OFFSET ? Column.INSTANT : reader) + (isFine ? 1 : 0);
@@ -220,7 +227,7 @@ final class ResultSetRows extends Rows {
         {"getObject", TYPED}, {"getObject", TYPED}, null, null, null, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
         null, {"getString", "(I)Ljava/lang/String;"}, {"getBytes", "(I)[B"}, null, null, {"getObject", TYPED},
         {"getObject", ANY}, {"getBigDecimal", "(I)Ljava/math/BigDecimal;"},
-        {"getObject", TYPED}, {"getObject", ANY}, {"getString", "(I)Ljava/lang/String;"}, {"getInt", "(I)I"}};
+        {"getObject", TYPED}, {"getObject", ANY}, {"getString", "(I)Ljava/lang/String;"}, {"getInt", "(I)I"}, {"getBytes", "(I)[B"}};
     getters[i] = named[reader][0];
     descriptors[i] = named[reader][1];
   }
@@ -277,6 +284,8 @@ final class ResultSetRows extends Rows {
         return column.set(row, results.getObject(index, OffsetTime.class));
       case DURATION:
         return column.set(row, duration(results.getString(index)));
+      case DURATION_BYTES:
+        return column.set(row, duration(results.getBytes(index)));
       case FLAG:
         return flag(column, row, results.getInt(index));
       default:
@@ -306,6 +315,21 @@ final class ResultSetRows extends Rows {
     String[] parts = text.substring(isNegative ? 1 : 0).split(":");
     Duration made = Duration.ofHours(Long.parseLong(parts[0])).plusMinutes(Long.parseLong(parts[1]))
         .plusNanos(new BigDecimal(parts[2]).movePointRight(9).longValueExact());
+    return isNegative ? made.negated() : made;
+  }
+
+  /* A text, or the binary form of MySQL's protocol: sign, days, hours, minutes, seconds, and microseconds if any. */
+  private static Duration duration(byte[] value) {
+    if (value == null || value.length > 0 && value[0] > 1) {
+      return value == null ? null : duration(new String(value, StandardCharsets.US_ASCII));
+    }
+    if (value.length == 0) {
+      return Duration.ZERO;
+    }
+    ByteBuffer in = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
+    boolean isNegative = in.get() == 1;
+    Duration made = Duration.ofDays(in.getInt()).plusHours(in.get()).plusMinutes(in.get()).plusSeconds(in.get());
+    made = in.hasRemaining() ? made.plusNanos(in.getInt() * 1000L) : made;
     return isNegative ? made.negated() : made;
   }
 
