@@ -351,6 +351,7 @@ def check_musl_python():
         raise Skipped(f"the sources of CPython are not reached: {str(fault).splitlines()[-1]}") from fault
     release = (ROOT / os.environ.get("JPEER_BUILD", "build/release")).resolve()
     with tempfile.TemporaryDirectory(prefix="jpeer-musl-") as folder:
+        Path(folder).chmod(0o755)  # a test uses the package as another user
         environment = Path(folder) / "venv"
         subprocess.run([python, "-m", "venv", "--without-pip", environment], check=True)
         (pip,) = (python.parents[1] / "lib/python3.11/ensurepip/_bundled").glob("pip-*.whl")
