@@ -2,14 +2,17 @@
 
 import asyncio
 import contextlib
+import fcntl
 import itertools
 import json
 import os
 import socket
 import stat
+import statistics
 import struct
 import subprocess
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -26,6 +29,7 @@ from support.metrics import ask, place_of
 from support.peer import BINARY, FIXTURES, environment, eventually, run_to_end
 from support.peer_case import CALLING, FAILED, PING, PeerCase, allow, deny
 from support.principals import ALICE, BOB, CAROL, FILE, LISTED, TokenHttpClient, bearer
+from support.raw_websocket import RawWebSocket, frame
 
 CALCULATOR, BLOCKERS, FIELDS = "fixtures.Calculator", "fixtures.Blockers", "fixtures.Fields"
 ADD = (CALCULATOR, "add", 1, 2)
@@ -627,57 +631,81 @@ class SharedWrites(Audited):
 
     def setUp(self):
         super().setUp()
-        self.audited("--rpc-threads", "1", "--rpc-threads-max", "1")
-        self.busy, *self.others = (self.connect() for _ in range(9))
-        for client in self.others:  # a connection takes part once its turns are short
-            for _ in range(8):
-                client.call(*ADD)
+        self.audited("--rpc-threads", "1", "--rpc-threads-max", "1", "--body-timeout", "1s", sockets=True)
+        # so many that the member surely looks for a backlog, and that the last eight do not end with one of them
+        self.busy, self.slow, *self.clients = (self.enterContext(RawWebSocket(self.peer)) for _ in range(30))
 
-    def occupy(self):
-        """Lets all events wait for some tenths of a second."""
-        self.busy.send(json.dumps(call_request(1, BLOCKERS, "sleep", 500)))
-        time.sleep(0.1)
+    @staticmethod
+    def begin(clients, request):
+        """Sends the first bytes of a request one by one: each turn is short, however slow the machine is. Returns the rest."""
+        whole = frame(json.dumps(request))
+        for i in range(6):
+            for client in clients:
+                client.socket.sendall(whole[i:i + 1])
+            time.sleep(0.01)
+        return whole[6:]
+
+    def send_together(self, *more):
+        """All clients send a request while the only thread is busy, so briefly that the watcher serves none."""
+        rest = self.begin(self.clients, call_request(1, *ADD))
+        self.busy.send(json.dumps(call_request(1, BLOCKERS, "sleep", 4)))
+        for client in self.clients:
+            client.socket.sendall(rest)
+        for client, data in more:
+            client.socket.sendall(data)
 
     def test_no_answer_precedes_its_line(self):
-        before = {line["connection"]: 0 for line in self.events("connected")}
-        self.occupy()
-        for line in self.events("end"):
-            before[line["connection"]] += 1
-        numbers = sorted(before)[1:]
-        for client in self.others:
-            for number in range(16):
-                client.send(json.dumps(call_request(number, *ADD)))
-        for answers in range(1, 17):
-            for number, client in zip(numbers, self.others, strict=True):
+        numbers = sorted(line["connection"] for line in self.events("connected"))[2:]
+        for answers in range(1, 4):
+            self.send_together()
+            for number, client in zip(numbers, self.clients, strict=True):
                 client.receive()
-                self.assertGreaterEqual(len(self.events("end", connection=number)) - before[number], answers)
+                self.assertEqual(len(self.events("end", connection=number)), answers)
 
     def test_a_call_that_lasts_does_not_hold_up_the_answers_before_it(self):
-        quick, slow, *rest = self.others
-        self.occupy()
-        for client in (*rest, quick):
-            client.send(json.dumps(call_request(1, *ADD)))
-        slow.send(json.dumps(call_request(2, BLOCKERS, "sleep", 1500)))
-        for client in (*rest, quick):
+        sleep = call_request(2, BLOCKERS, "sleep", 1500)
+        self.send_together((self.slow, self.begin([self.slow], sleep)))
+        for client in self.clients:
             client.receive()
+        self.slow.socket.settimeout(0.1)
         with self.assertRaises(TimeoutError, msg="the call is over"):
-            slow.loop.run_until_complete(asyncio.wait_for(slow.socket.recv(), 0.1))
+            self.slow.receive()
 
-    def test_clients_that_leave_or_do_not_read_hold_up_nobody(self):
-        self.occupy()
-        texts = json.dumps(call_request(1, "java.lang.String", "valueOf", "x" * 30000))
-        for client in self.others[:3]:
-            for _ in range(16):
-                client.send(json.dumps(call_request(1, *ADD)))
-        self.others[0].socket.transport.abort()
-        for _ in range(100):
-            self.others[1].send(texts)
-        for client in self.others[2:]:
-            client.send(json.dumps(call_request(7, *ADD)))
-        for client in self.others[3:]:
-            self.assertEqual(json.loads(client.receive())["id"], 7)
-        self.assertEqual([json.loads(self.others[2].receive())["id"] for _ in range(17)], [1] * 16 + [7])
-        self.others[1].socket.transport.abort()
+    def test_a_client_with_much_to_do_does_not_hold_up_the_answers_before_it(self):
+        before = []  # answers to that client when another has got its own
+        sleep = call_request(2, BLOCKERS, "sleep", 1)
+        for _ in range(5):
+            long = self.enterContext(RawWebSocket(self.peer))
+            self.send_together((long, self.begin([long], sleep) + frame(json.dumps(sleep)) * 40))
+            self.clients[-1].receive()
+            before.append(long.socket.recv(1 << 16, socket.MSG_DONTWAIT | socket.MSG_PEEK).count(b'"id"'))
+            for client in self.clients[:-1]:
+                client.receive()
+        self.assertLess(statistics.median(before), 3, before)
+
+    def test_a_client_that_reads_nothing_is_not_kept_by_what_it_sends(self):
+        texts = json.dumps(call_request(2, "java.lang.String", "valueOf", "x" * 30000))
+        before, unread = -1, 0
+        while unread > before:  # the last answer has no room in the socket
+            self.slow.send(texts)
+            time.sleep(0.05)
+            before, unread = unread, struct.unpack("i", fcntl.ioctl(self.slow.socket, termios.FIONREAD, b"1234"))[0]
+        began = time.monotonic()
+        with self.assertRaises(ConnectionError, msg="the connection goes on"):
+            while time.monotonic() < began + 5:
+                self.send_together((self.slow, self.begin([self.slow], call_request(3, *ADD))))
+                for client in self.clients:
+                    client.receive()
+
+    def test_clients_that_leave_hold_up_nobody(self):
+        self.send_together((self.slow, frame(json.dumps(call_request(2, *ADD))) * 16))
+        for client in self.clients[::3]:
+            client.close()
+        for client in self.clients[1::3]:
+            client.socket.shutdown(socket.SHUT_WR)
+        for client in (*self.clients[1::3], *self.clients[2::3]):
+            self.assertEqual(json.loads(client.receive())["id"], 1)
+        self.assertEqual([json.loads(self.slow.receive())["id"] for _ in range(16)], [2] * 16)
         self.peer.stop()
         self.assert_gapless(self.lines())
 

@@ -773,14 +773,15 @@ static enum step next_step(struct connection *connection, struct crew_member *me
   return connection->protocol->step(connection, member);
 }
 
-/* Output that the crew's member may send later, together with that of other connections. */
+/* Output that the crew's member may send later, together with that of other connections. A client that has not read all is
+ * no quick one. */
 static bool may_defer(const struct connection *connection, struct crew_member *member)
 {
   enum { DEFERRED_MAX = 64 * 1024 }; /* bytes */
-  return connection->quick_turns == QUICK_TURNS && connection->duplex == NULL && connection->tls == NULL &&
-         connection->protocol->carrier == NULL && connection->stream == NULL &&
-         get_pinned_member(connection) == NULL && !connection_is_broken(connection) &&
-         !connection->out.failed && connection_unsent(connection) > 0 &&
+  return connection->quick_turns == QUICK_TURNS && connection->stalled_ms == 0 &&
+         connection->duplex == NULL && connection->tls == NULL && connection->protocol->carrier == NULL &&
+         connection->stream == NULL && get_pinned_member(connection) == NULL &&
+         !connection_is_broken(connection) && !connection->out.failed && connection_unsent(connection) > 0 &&
          connection_unsent(connection) <= DEFERRED_MAX && crew_may_defer(member);
 }
 
@@ -793,6 +794,7 @@ static bool must_end_turn(struct connection *connection, struct crew_member *mem
   turn->may_defer = connection->may_defer;
   if (crew_is_wanted(member, turn))
     return true;
+  connection->may_defer = false;
   bool is_late = crew_turn_renew(turn);
   if (!is_late && connection_input(connection).len == 0)
     return false;
@@ -1117,7 +1119,6 @@ static void defer_output(struct connection *connection, struct crew_member *memb
   note_lines(connection);
   return_buffers(connection, member);
   connection->may_defer = false;
-  connection->stalled_ms = 0;
   connection->after_defer_ms = reading_deadline(connection, now_ms);
   pthread_mutex_lock(&connection->lock);
   connection_set_state(connection, CONNECTION_ARMED);
@@ -1140,6 +1141,8 @@ static bool send_deferred(struct connection *connection)
   connection->is_deferred = false;
   atomic_store_explicit(connection->deadline_ms, connection->after_defer_ms, memory_order_relaxed);
   send_output(connection);
+  if (connection_needs_flush(connection))
+    connection->stalled_ms = clock_now_ms();
   return connection_needs_flush(connection) || connection_is_broken(connection);
 }
 
@@ -1193,7 +1196,11 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
   connection->may_defer = false;
   const int64_t begun_ns = audit_is_on() ? clock_now_ns() : 0;
   enum step last = run_turn(connection, member);
-  if (begun_ns != 0 && last != STEP_LOST)
+  if (last == STEP_LOST) { /* the connection is another thread's */
+    audit_settle();
+    return;
+  }
+  if (begun_ns != 0)
     note_pace(connection, begun_ns);
   if (last == STEP_NEEDS_INPUT && connection->may_defer) {
     defer_output(connection, member);
@@ -1203,8 +1210,7 @@ void connection_turn(struct crew_source *source, struct crew_member *member)
     crew_release_event(member);
   connection->may_defer = false;
   audit_settle(); /* for requests without an answer */
-  if (last != STEP_LOST)
-    finish_turn(connection, member, last);
+  finish_turn(connection, member, last);
 }
 
 void connection_expire(struct connection *connection, struct crew_member *watcher)

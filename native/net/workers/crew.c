@@ -555,11 +555,13 @@ static void send_deferred(struct crew_member *member)
 static void settle_deferred(struct crew_member *member)
 {
   struct crew *crew = member->crew;
-  const bool is_full = member->deferred_count == CREW_DEFERRED_MAX;
-  if (member->held == NULL && !is_full && !is_stopping(crew))
+  /* A source that polling has found is served next, so that no event may be held. */
+  const bool must_send = member->deferred_count == CREW_DEFERRED_MAX || member->found != NULL;
+  if (member->held == NULL && !must_send && !is_stopping(crew))
     member->held = crew_receive_event(crew, 0);
-  member->has_backlog = is_full || member->held != NULL;
-  if (member->held != NULL && !is_full && atomic_load_explicit(&member->held->is_quick, memory_order_relaxed))
+  member->has_backlog = must_send || member->held != NULL;
+  if (member->held != NULL && !must_send &&
+      atomic_load_explicit(&member->held->is_quick, memory_order_relaxed))
     return;
   crew_release_event(member);
   send_deferred(member);
@@ -1238,7 +1240,7 @@ bool crew_is_wanted(struct crew_member *member, const struct crew_turn *turn)
     crew_hold_event(member);
   else
     yield_to_others(member, turn->clock_ns);
-  return member->held != NULL;
+  return member->held != NULL || member->deferred_count > 0; /* the clients wait for what was deferred */
 }
 
 enum crew_served crew_served_as(enum rpc_served served)

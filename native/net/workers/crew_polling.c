@@ -40,11 +40,13 @@ static bool can_be_spared(struct crew_member *member)
   return atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0 && has_no_work(crew);
 }
 
-/* True if no work waits. If no other member is idle, this member checks for events itself, and serves the
- * event that it finds next. */
+/* True if no work waits, and no deferred answers. If no other member is idle, this member checks for events itself, and
+ * serves the event that it finds next. */
 static bool can_go_on(struct crew_member *member)
 {
   struct crew *crew = member->crew;
+  if (member->deferred_count > 0)
+    return false;
   if (member->held == NULL && has_no_work(crew) &&
       atomic_load_explicit(&crew->idle, memory_order_relaxed) == 0)
     crew_hold_event(member);
