@@ -531,7 +531,7 @@ class _Rows:
             rows = None if rows is None else rows - count
         if not self._is_done and rows != 0 or not pages:
             try:
-                more = read_table(java, self.results, None, rows, progress)
+                more = read_table(java, self.results, None, rows, progress, any_thread=True)
             except BaseException as error:
                 self._failure = error
                 raise
@@ -806,7 +806,7 @@ class Cursor:
         arguments = (index,) if wanted is None else (index, Typed("java.lang.Class", wanted))
         found = self._native.call(CALLABLE, "getObject", statement, arguments)
         if type == Types.REF_CURSOR and found is not None:
-            return read_table(self._connection._java, found, None, None, False)
+            return read_table(self._connection._java, found, None, None, False, any_thread=True)
         return plain(found)
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
@@ -978,7 +978,7 @@ class Cursor:
         results = self._native.call(STATEMENT, "getGeneratedKeys", self._current)
         if results is None:
             return
-        rows = list(read_table(self._connection._java, results, None, None, False))
+        rows = list(read_table(self._connection._java, results, None, None, False, any_thread=True))
         self._native.call(RESULT_SET, "close", results)
         if rows and rows[-1]:
             keys = [int(each) if isinstance(each, Decimal) and each == int(each) else each for each in rows[-1]]

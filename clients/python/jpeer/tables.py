@@ -543,15 +543,18 @@ def _common_type(pyarrow: Any, types: Sequence[Any]) -> Any:
     return None
 
 
-def read_table(java: "Java", source: Any, columns: Sequence[str] | None, rows: int | None, progress: bool) -> Table:
-    """Reads the next `rows` rows, or all. A page is fetched while the one before is checked."""
+def read_table(
+    java: "Java", source: Any, columns: Sequence[str] | None, rows: int | None, progress: bool, any_thread: bool = False
+) -> Table:
+    """Reads the next `rows` rows, or all. A page is fetched while the one before is read. any_thread: also if threads are
+    pinned, the source may be used on another thread of Java."""
     _check_source(source, columns, rows, 0)
     names = None if columns is None else json.dumps(list(columns))
     bar = _bar(rows) if progress else None
     pages: list[tuple[int, Sequence[Chunk]]] = []
     found: list[str] | None = None
     try:
-        for count, page in _pages(java, source, names, rows):
+        for count, page in _pages(java, source, names, rows, any_thread=any_thread):
             if page or found is None:
                 found = [column["name"] for column in page]
             pages.append((count, [Chunk(column, count) for column in page]))
@@ -588,7 +591,7 @@ def _bar(total: int | None) -> Any:
 
 
 def _pages(
-    java: "Java", source: Object, names: str | None, rows: int | None, size: int = PAGE
+    java: "Java", source: Object, names: str | None, rows: int | None, size: int = PAGE, any_thread: bool = False
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Yields the rows and columns of each page, of at most `size` rows; sends the next request before it reads a page."""
     connection = java._connection
@@ -600,8 +603,8 @@ def _pages(
     if left == 0:
         return
     count, done, rest, page = fetch(source)
-    # In a callback, only this thread runs where Java waits; with pinned threads, the rows belong to a Java thread.
-    alone = connection.calling() is not None or connection.pins
+    # In a callback, only this thread runs where Java waits; with pinned threads, the rows may belong to a Java thread.
+    alone = connection.calling() is not None or connection.pins and not any_thread
     pool = None if done or alone else ThreadPoolExecutor(1, "jpeer-table")
     try:
         while True:
