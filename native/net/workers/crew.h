@@ -264,13 +264,13 @@ struct crew_member {
   struct crew_source *last; /* the source of the previous turn; only compared, never dereferenced */
   struct crew_source *deferred[CREW_DEFERRED_MAX]; /* by crew_defer */
   unsigned deferred_count;
-  bool has_backlog;    /* after the last turn that has deferred its answers, another event waited */
   unsigned lone_turns; /* turns without a backlog that could have deferred their answers */
   /* The source of this turn. Stored with release: the watcher reads the source's own fields, which another member may
    * have written. */
   struct crew_source *_Atomic current;
   struct crew_source *found; /* a polled source that has work: served next */
   int64_t clock_ns; /* the last read of the clock: the begin of the current work, or of the last poll */
+  bool has_backlog; /* after the last turn that has deferred its answers, another event waited */
   bool was_slow;    /* its last work for a pollable source was slow */
   bool wants_name;  /* the thread shall get a name for its current call; under the crew's lock */
   int64_t events_checked_ns;    /* when the poller last checked whether others wait for its processor */
