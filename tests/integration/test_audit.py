@@ -655,6 +655,7 @@ class SharedWrites(Audited):
             client.socket.sendall(data)
 
     def test_no_answer_precedes_its_line(self):
+        eventually(lambda: len(self.events("connected")) == 30, "no answer waits for these lines")
         numbers = sorted(line["connection"] for line in self.events("connected"))[2:]
         for answers in range(1, 4):
             self.send_together()
