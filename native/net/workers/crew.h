@@ -270,7 +270,6 @@ struct crew_member {
   struct crew_source *_Atomic current;
   struct crew_source *found; /* a polled source that has work: served next */
   int64_t clock_ns; /* the last read of the clock: the begin of the current work, or of the last poll */
-  bool has_backlog; /* after the last turn that has deferred its answers, another event waited */
   bool was_slow;    /* its last work for a pollable source was slow */
   bool has_backlog; /* after the last turn that has deferred its answers, another event waited */
   bool wants_name;  /* the thread shall get a name for its current call; under the crew's lock */
