@@ -47,9 +47,9 @@ class Audited(PeerCase):
         return self.start("--audit", self.path, *options, **more)
 
     def lines(self, *paths):
-        """The lines of the files, of which each is a whole JSON object."""
+        """The lines of the files, of which each is a JSON object. A line that is being written does not count yet."""
         return [json.loads(line) for path in paths or (self.path,)
-                for line in path.read_text(encoding="utf-8").splitlines()]
+                for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
 
     def events(self, event, **members):
         return [line for line in self.lines() if line["event"] == event
