@@ -10,8 +10,11 @@
  */
 #include "base/buffer.h"
 
-/* A thread does not keep a buffer that is larger than this. */
-enum { SCRATCH_KEPT_SIZE = 256 * 1024 };
+enum {
+  SCRATCH_KEPT_SIZE = 256 * 1024, /* a thread does not keep a buffer that is larger than this, */
+  SCRATCH_SPARES = 7,             /* and keeps so many more, */
+  SCRATCH_SPARE_SIZE = 16 * 1024  /* if they are not larger than this: of deferred output (crew_defer) */
+};
 
 enum scratch_use { SCRATCH_INPUT, SCRATCH_MESSAGE, SCRATCH_ANSWER, SCRATCH_OUTPUT, SCRATCH_USES };
 
@@ -20,6 +23,8 @@ enum scratch_object { SCRATCH_HTTP_HEADS, SCRATCH_WS_DECODER, SCRATCH_OBJECTS };
 
 struct scratch {
   struct buffer buffers[SCRATCH_USES];
+  struct buffer spares[SCRATCH_SPARES]; /* for any use */
+  unsigned spare_count;
   struct {
     void *object; /* NULL: lent, or not made yet */
     void (*destroy)(void *object);
@@ -29,9 +34,9 @@ struct scratch {
 void scratch_init(struct scratch *scratch);
 void scratch_fini(struct scratch *scratch);
 
-/* Moves the thread's buffer to *buffer, if *buffer has no memory. */
+/* Moves a buffer of the thread to *buffer, if *buffer has no memory. */
 void scratch_lend(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
-/* If *buffer is empty, moves it back to the thread, or frees it if it is large or if the thread has a buffer
+/* If *buffer is empty, moves it back to the thread, or frees it if it is large or if the thread has enough
  * already. */
 void scratch_return(struct scratch *scratch, enum scratch_use use, struct buffer *buffer);
 
