@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._native import Object
 from .pieces import LONG
-from .tables import EPOCH, EPOCH_DAY, PAGE, WIDTHS, Chunk, Table
+from .tables import EPOCH, EPOCH_DAY, PAGE, WIDTHS, Chunk, Table, begin_request
 from .times import nanoseconds_of
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ class RowSender:
                     yield self._end(rows, run)
                 else:
                     pool = pool or ThreadPoolExecutor(1, "jpeer-rows")
-                    self.running = pool.submit(run)
+                    self.running = begin_request(pool, run)
         finally:
             if pool is not None:
                 pool.shutdown(wait=False, cancel_futures=True)

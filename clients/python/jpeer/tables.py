@@ -11,9 +11,10 @@ import json
 import math
 import struct
 import sys
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ._native import Object, ProtocolError, check_offsets, return_free_memory
@@ -590,6 +591,20 @@ def _bar(total: int | None) -> Any:
     return None if tqdm is None else __import__("tqdm.auto").auto.tqdm(total=total, unit=" rows")
 
 
+def begin_request(pool: ThreadPoolExecutor, request: Callable[[], Any]) -> "Future[Any]":
+    """Returns the Future of a request that is under way. Its thread could get the GIL only after 5 ms, if this thread went on
+    with work."""
+    has_begun = threading.Event()
+
+    def run() -> Any:
+        has_begun.set()
+        return request()
+
+    future = pool.submit(run)
+    has_begun.wait()
+    return future
+
+
 def _pages(
     java: "Java", source: Object, names: str | None, rows: int | None, size: int = PAGE, any_thread: bool = False
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
@@ -610,7 +625,7 @@ def _pages(
         while True:
             left = None if left is None else left - count
             is_last = done or left == 0
-            future = None if is_last or pool is None else pool.submit(fetch, rest)
+            future = None if is_last or pool is None else begin_request(pool, functools.partial(fetch, rest))
             columns = connection.read_columns(page)
             del page
             yield count, columns
