@@ -130,7 +130,7 @@ def measure(options, rows=ROWS, sent=SENT):
                       "ms", times["read"])
     yield process.row("tables-pandas-ms", "the same into pandas", times["pandas"], "ms", times["read"])
     yield process.row("tables-memory", "memory that the same needs, by the DataFrame's", memory, "times")
-    yield process.row("tables-insert-ms", f"{sent:,} tuples inserted by a PreparedStatement; floor: Java's own batches",
+    yield process.row("tables-insert-ms", f"executemany of {sent:,} tuples; floor: Java's own batches",
                       times["insert"], "ms", times["insert-alone"])
     for name, (_, reads, inserts) in RIVALS.items():
         try:

@@ -14,15 +14,17 @@ KIB = 1024
 
 def jpeer_library(url):
     import jpeer
-    from jpeer.rows import send_rows
+    from jpeer import dbapi
 
     java = jpeer.connect(url)
     connection = java.java.sql.DriverManager.getConnection(URL)
     statement = connection.createStatement()
+    cursor = dbapi.connect(URL, java=java).cursor()
 
     def insert(text, rows):
-        with connection.prepareStatement(text) as prepared:
-            return sum(send_rows(java, prepared, rows))
+        cursor.executemany(text, rows)
+        cursor.connection.commit()
+        return cursor.rowcount
 
     def read(query):
         with statement.executeQuery(query) as results:
