@@ -12,6 +12,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -97,9 +98,10 @@ def make_script(rng):
     return "x = 1; y = [2]; f = q -> q; s = \"s\"\n" + text.translate({ord("\\"): "/", ord("|"): "&"})[:4000]
 
 
-def run_script(address, number, script, faults):
-    with subprocess.Popen([BINARY, "shell", "-u", address, "-f", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, env=environment(leaks=True)) as process:
+def run_script(address, folder, number, script, faults):
+    """folder: for the files that the script writes ("> 1")."""
+    with subprocess.Popen([BINARY.resolve(), "shell", "-u", address, "-f", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, cwd=folder, env=environment(leaks=True)) as process:
         try:
             errors = process.communicate(script.encode(), timeout=PATIENCE_SECONDS)[1]
         except subprocess.TimeoutExpired:
@@ -127,9 +129,10 @@ def main():
     while sum(map(len, scripts)) < options.bytes:
         scripts.append(make_script(rng))
     faults = []
-    with Peer("--rpc-policy-preset", "deny-unsafe,deny-files,deny-reflection,deny-jdk-internals") as peer:
+    with (tempfile.TemporaryDirectory(prefix="jpeer-scripts-") as folder,
+          Peer("--rpc-policy-preset", "deny-unsafe,deny-files,deny-reflection,deny-jdk-internals") as peer):
         with ThreadPoolExecutor(options.processes) as pool:
-            statuses = list(pool.map(lambda item: run_script(peer.address("ws"), *item, faults), enumerate(scripts)))
+            statuses = list(pool.map(lambda item: run_script(peer.address("ws"), folder, *item, faults), enumerate(scripts)))
         peer.stop()
     print(f"{len(scripts)} scripts, seed {options.seed}:", ", ".join(f"status {status}: {statuses.count(status)}"
                                                                        for status in sorted(set(statuses))))
