@@ -66,6 +66,7 @@ class Member:
 
     def hang(self):
         self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)  # until then its threads answer
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)
