@@ -84,11 +84,16 @@ static bool lists_class(const struct jp_answer *answer, struct text full, struct
   return false;
 }
 
-/* Asks for names, one list_names for each, in one round trip. */
+/* Asks for names, one list_names for each prefix, in one round trip. NULL: it has failed. A prefix without data means that
+ * memory is short. */
 static struct jp_chain *ask_names(struct evaluator *ev, const struct text *prefixes, size_t count, int max)
 {
   struct jp_client_error error;
   char name[24];
+  for (size_t i = 0; i < count; i++) {
+    if (prefixes[i].data == NULL)
+      return evaluator_fail_memory(ev), NULL;
+  }
   struct jp_chain *chain = jp_chain_create(ev->config.client);
   for (size_t i = 0; i < count; i++) {
     struct jp_request request = jp_build_list_names(prefixes[i].data, max);
@@ -101,6 +106,18 @@ static struct jp_chain *ask_names(struct evaluator *ev, const struct text *prefi
   evaluator_take_failure(ev, 0, false, status, &error, jp_chain_failure(chain));
   jp_chain_destroy(chain);
   return NULL;
+}
+
+/* The same, for the error of a name that stands at this place. */
+static struct jp_chain *ask_names_at(struct evaluator *ev, size_t at, const struct text *prefixes,
+                                     size_t count, int max)
+{
+  struct jp_chain *chain = ask_names(ev, prefixes, count, max);
+  if (chain == NULL) {
+    ev->failure.at = at;
+    ev->failure.has_place = true;
+  }
+  return chain;
 }
 
 /* Offers the simple names of the answer's classes; *best gets the full name of a class that is nearer than all before. */
@@ -140,16 +157,9 @@ static bool find_near_class(struct evaluator *ev, size_t at, struct text simple,
     prefixes[count++] = arena_printf(&ev->names, "%s.", default_packages[i]);
   if (simple.len >= 4 && simple.data[0] >= 'A' && simple.data[0] <= 'Z')
     prefixes[count++] = arena_printf(&ev->names, "%.*s", (int)(simple.len / 2), simple.data);
-  for (size_t i = 0; i < count; i++) {
-    if (prefixes[i].data == NULL)
-      return evaluator_fail_memory(ev), false;
-  }
-  struct jp_chain *chain = ask_names(ev, prefixes, count, OFFERED_MAX);
-  if (chain == NULL) {
-    ev->failure.at = at;
-    ev->failure.has_place = true;
+  struct jp_chain *chain = ask_names_at(ev, at, prefixes, count, OFFERED_MAX);
+  if (chain == NULL)
     return false;
-  }
   near_name_init(&search, simple);
   for (size_t i = 0; i < count; i++)
     offer_classes(jp_chain_answer(chain, chain_name_step(i, step)), &search, best, size);
@@ -170,16 +180,9 @@ static struct text look_up_class(struct evaluator *ev, size_t at, struct text si
   for (size_t i = 0; i < DEFAULT_PACKAGES; i++)
     prefixes[count++] = arena_printf(&ev->names, "%s.%.*s", default_packages[i], TEXT_ARGS(simple));
   prefixes[count++] = arena_printf(&ev->names, "%.*s", TEXT_ARGS(simple));
-  for (size_t i = 0; i < count; i++) {
-    if (prefixes[i].data == NULL)
-      return evaluator_fail_memory(ev), TEXT_ABSENT;
-  }
-  struct jp_chain *chain = ask_names(ev, prefixes, count, LISTED_MAX);
-  if (chain == NULL) {
-    ev->failure.at = at;
-    ev->failure.has_place = true;
+  struct jp_chain *chain = ask_names_at(ev, at, prefixes, count, LISTED_MAX);
+  if (chain == NULL)
     return TEXT_ABSENT;
-  }
   struct text found = TEXT_ABSENT;
   for (size_t i = 0; i < count && found.data == NULL; i++) {
     if (lists_class(jp_chain_answer(chain, chain_name_step(i, step)), prefixes[i], simple,
